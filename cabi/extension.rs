@@ -4,9 +4,9 @@ use crate::alone;
 use crate::folding::text;
 use crate::{edge, recording};
 use engine::Span;
-use observe::recorder::RegionEvent;
 use rank::Addr;
 use rank::memory::load;
+use recorder::RegionEvent;
 use std::ffi::{c_char, c_double, c_int};
 
 /// Always 1. Declared weak by a program that also runs elsewhere, it tells whether xsim is there.

@@ -1,7 +1,7 @@
 //! Functions of the C library that the library answers itself while a rank runs.
 //!
 //! They live here and nowhere else: any crate that exports them would take over every binary it is
-//! linked into. Each is a thin shim; what it does is in `runtime/rank`. Calls made by
+//! linked into. Each is a thin shim; what it does is in `runtime/core/rank`. Calls made by
 //! the simulator itself, outside any rank, go on to the C library.
 
 #[path = "interpose/exit.rs"]

@@ -25,7 +25,7 @@ def evaluate(expression):
 
 
 class View:
-    """The ranks of the process, as runtime/rank/src/debug.rs describes them."""
+    """The ranks of the process, as runtime/core/rank/src/debug.rs describes them."""
 
     def __init__(self):
         try:

@@ -144,7 +144,7 @@ fn native(layout: &InstallLayout) -> Vec<Diagnosis> {
         names => Diagnosis::new(CheckState::Works, what, format!("with {}", names.join(" and "))),
     };
     vec![
-        finding("several processes", NativeUse::Processes, "runtime/transport/native/build.sh"),
+        finding("several processes", NativeUse::Processes, "runtime/core/transport/native/build.sh"),
         finding("xsim record", NativeUse::Recorder, "cabi/tracer/build.sh"),
     ]
 }

@@ -5,7 +5,7 @@ use ::report::overview::overview;
 use ::report::wrap::terminal_width;
 use ::report::{Efficiencies, difference, page};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use observe::RunReport;
+use recorder::RunReport;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

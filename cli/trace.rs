@@ -12,7 +12,7 @@ use ::trace::{Trace, check, cut, diff, show};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{Span, Time};
-use observe::RankList;
+use recorder::RankList;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use mpi::ranks::effort::Compute;
 use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
 use network::NetworkReport;
-use observe::{JobSummary, ProcessCounts};
+use recorder::{JobSummary, ProcessCounts};
 use simulation::outcome::{self, RunOutcome};
 use simulation::{HostMeter, Options, Progress, processes};
 use std::fmt::Write;

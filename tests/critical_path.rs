@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Run, command, compile, scratch};
-use observe::critical_path::{CriticalPath, Delay, LostTime, PathBreakdown};
-use observe::{RunReport, WaitState};
+use recorder::critical_path::{CriticalPath, Delay, LostTime, PathBreakdown};
+use recorder::{RunReport, WaitState};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -267,7 +267,7 @@ fn what_delays_cost_is_all_that_is_lost() {
             profile.sites.iter().flat_map(|site| site.states.values()).map(|lost| lost.sum_ps).sum();
         assert!(lost > 0);
         assert_eq!(
-            path.costs.iter().map(observe::critical_path::DelayCost::sum).sum::<u128>(),
+            path.costs.iter().map(recorder::critical_path::DelayCost::sum).sum::<u128>(),
             lost,
             "{machine}"
         );

@@ -235,7 +235,7 @@ fn mutants_of_traces_end_with_a_sentence() {
     let mut traces =
         vec![fs::read(recorded("traces", "examples/c/stencil3d.c", "8", &["4", "3"]).0).unwrap()];
     traces.push(fs::read(recorded("rings", "examples/c/ring.c", "4", &[]).0).unwrap());
-    traces.extend(files("runtime/trace/tests", ".trace"));
+    traces.extend(files("runtime/observe/trace/tests", ".trace"));
     survive("traces", ".trace", &traces, Some(MAX_KIB), |path| {
         let goal = path.with_extension("goal");
         vec![

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Run, command, root, scratch};
-use observe::call_profile::{ChainCost, Lost, SiteCost};
-use observe::collective::Unknown;
-use observe::{CallProfile, RunReport, WaitState};
+use recorder::call_profile::{ChainCost, Lost, SiteCost};
+use recorder::collective::Unknown;
+use recorder::{CallProfile, RunReport, WaitState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const US: u128 = 1_000_000;

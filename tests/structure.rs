@@ -6,6 +6,8 @@
 
 #[path = "structure/calls.rs"]
 mod calls;
+#[path = "structure/drawing.rs"]
+mod drawing;
 #[path = "structure/language.rs"]
 mod language;
 
@@ -244,10 +246,7 @@ fn circles<F: Clone + Ord>(needs: &BTreeMap<F, BTreeSet<F>>) -> Vec<BTreeSet<F>>
 fn crates() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = vec![root.join("cabi/lib.rs"), root.join("cli/main.rs")];
-    for entry in std::fs::read_dir(root.join("runtime")).unwrap() {
-        found.push(entry.unwrap().path().join("src/lib.rs"));
-    }
-    found.retain(|path| path.exists());
+    found.extend(crates_of_runtime().iter().map(|path| path.join("src/lib.rs")));
     found.sort();
     found
 }
@@ -315,16 +314,30 @@ fn a_circle_through_a_re_export_is_found() {
 
 /// The crates that a manifest of `runtime/` names among its dependencies.
 fn imports(name: &str) -> BTreeSet<String> {
-    let text = std::fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime").join(name).join("Cargo.toml"),
-    )
-    .unwrap();
+    let text = std::fs::read_to_string(directory_of(name).join("Cargo.toml")).unwrap();
     let dependencies = text.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap();
     let names = dependencies.lines().filter_map(|line| line.strip_suffix(".workspace = true"));
-    names
-        .filter(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime").join(name).is_dir())
-        .map(str::to_owned)
-        .collect()
+    let houses: BTreeSet<String> = crates_of_runtime()
+        .iter()
+        .map(|path| path.file_name().expect("a directory").to_str().expect("ASCII").to_owned())
+        .collect();
+    names.filter(|name| houses.contains(*name)).map(str::to_owned).collect()
+}
+
+/// Returns the directories of the crates in the folders of `runtime/`.
+fn crates_of_runtime() -> Vec<PathBuf> {
+    let below = |directory: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let folders = below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime"));
+    let inside = folders.iter().flat_map(|folder| below(folder));
+    inside.filter(|path| path.join("Cargo.toml").is_file()).collect()
+}
+
+/// Returns the directory of a crate of `runtime/`.
+fn directory_of(name: &str) -> PathBuf {
+    let found = crates_of_runtime().into_iter().find(|path| path.ends_with(name));
+    found.unwrap_or_else(|| panic!("no folder of runtime/ has a crate {name}"))
 }
 
 #[test]
@@ -343,20 +356,11 @@ fn crates_depend_as_the_picture_of_the_house_says() {
         let named: BTreeSet<String> =
             named.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
         for name in crates.split(',').map(str::trim) {
-            assert_eq!(
-                imports(name),
-                named,
-                "runtime/{name}/Cargo.toml, and its line in docs/architecture.md"
-            );
+            assert_eq!(imports(name), named, "the manifest of {name}, and its line in docs/architecture.md");
             drawn += 1;
         }
     }
-    let there = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")).unwrap();
-    assert_eq!(
-        drawn,
-        there.filter(|entry| entry.as_ref().unwrap().path().join("Cargo.toml").is_file()).count(),
-        "a crate is not drawn"
-    );
+    assert_eq!(drawn, crates_of_runtime().len(), "a crate is not drawn");
 }
 
 /// A crate in numbers, its tests left out.
@@ -415,7 +419,7 @@ fn the_house_in_numbers_stays_within_its_bounds() {
         println!("{name:32} {code:6} {:5.1} {largest_circle:7}", *code as f64 * 100.0 / all as f64);
     }
     let interpreters: usize = numbers.iter().map(|(_, numbers)| numbers.interpreters).sum();
-    let world = std::fs::read_to_string(root.join("runtime/mpi/src/world.rs")).unwrap();
+    let world = std::fs::read_to_string(root.join("runtime/core/mpi/src/world.rs")).unwrap();
     let body = world.split("pub struct World {").nth(1).expect("the world").split("\n}").next().unwrap();
     let parts = body.lines().filter(|line| line.trim_start().starts_with("pub")).count();
     println!("{all} lines; {parts} parts of the world; {interpreters} interpreters of a schedule's steps");

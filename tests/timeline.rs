@@ -328,7 +328,7 @@ fn counted(run: impl Fn() -> Run, functions: &[&str]) -> [Vec<usize>; 3] {
     let profiled = run().arg("-xsim-profile").arg(format!("-xsim-report={}", file("report").display())).run();
     profiled.success();
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
-    let report: observe::RunReport = serde_json::from_str(&read("report")).unwrap();
+    let report: recorder::RunReport = serde_json::from_str(&read("report")).unwrap();
     let sites = report.simulated.profile.unwrap().sites;
     let shown = |rank: u32| {
         common::command(&["trace", "show", "--rank", &rank.to_string(), file("trace").to_str().unwrap()])

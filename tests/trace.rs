@@ -605,7 +605,8 @@ fn bytes_of_collectives_are_those_of_the_blocks_that_mpi_reads() {
     let run = || Run::program("contributions.c").ranks(4).variable("XSIM_COMPUTE", "none");
     let report = directory().join("report.json");
     run().arg("-xsim-profile").arg(format!("-xsim-report={}", report.display())).run().success();
-    let report: observe::RunReport = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    let report: recorder::RunReport =
+        serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
     let sites = report.simulated.profile.unwrap().sites;
     let (output, file) = traced(run().arg("-xsim-check"));
     output.success();

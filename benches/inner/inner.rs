@@ -4,8 +4,8 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{EventKey, EventQueue, Span, Time, Timed, TimingWheel};
 use mpi::datatype::{Constructor, Old, Types};
-use mpi::p2p::SendMode;
 use mpi::packing::Packing;
+use mpi::point_to_point::SendMode;
 use mpi::schedule::algorithm::{Parameters, find};
 use mpi::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::wire::Wire;

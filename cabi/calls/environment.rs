@@ -10,8 +10,8 @@ use crate::recording;
 use crate::threads;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
-use observe::recorder::RegionEvent;
 use rank::Addr;
+use recorder::RegionEvent;
 
 /// `MPI_Get_version`.
 pub fn get_version(_: &Call, version: Out<i32>, subversion: Out<i32>) -> Result {

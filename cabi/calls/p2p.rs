@@ -5,7 +5,7 @@ use crate::call::{Call, Quick, Wait};
 use mpi::error::Result;
 use mpi::handle::MESSAGE_NULL;
 use mpi::node::NIL;
-use mpi::p2p::SendMode;
+use mpi::point_to_point::SendMode;
 use mpi::request::{self, Template};
 use mpi::world::World;
 use rank::Addr;

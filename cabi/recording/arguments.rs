@@ -6,9 +6,9 @@ use super::parameter::{ArgumentForm, ArgumentIntent, Kind, Length, RecordedParam
 use super::plan::ReadPlan;
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::function::Function;
-use observe::recorder::{ArgumentValue, Class, Matched, RecordedStatus, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
+use recorder::{ArgumentValue, Class, Matched, RecordedStatus, Value};
 use smallvec::SmallVec;
 
 /// The arguments of an entry point's call. They are read when the call begins and when it has returned.

@@ -14,7 +14,7 @@ use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
 use engine::Time;
-use observe::recorder::{ArgumentValue, CallReturn};
+use recorder::{ArgumentValue, CallReturn};
 
 /// So many arrays of arguments are kept for calls to come.
 const SPARE: usize = 16;

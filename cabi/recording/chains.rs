@@ -8,8 +8,8 @@
 use super::module;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
-use observe::recorder::CodeLocation;
 use rank::Suspended;
+use recorder::CodeLocation;
 use rustc_hash::FxHashMap;
 use std::arch::asm;
 use std::cell::Cell;

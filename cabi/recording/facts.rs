@@ -13,8 +13,8 @@ use super::objects::{self, RelativeBase, TracedObjects};
 use super::parameter::{ArgumentIntent, Kind, Length, RecordedParameter};
 use crate::constants::MPI_IN_PLACE;
 use engine::Time;
-use observe::recorder::{CallKey, Class, ObjectArgument, distance};
 use rank::Addr;
+use recorder::{CallKey, Class, ObjectArgument, distance};
 
 /// The encoding of an argument on entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,9 +10,9 @@ use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
 use mpi::handle::REQUEST_SENT;
 use mpi::world::{Phase, World};
-use observe::recorder::Leftover;
 use rank::Addr;
 use rank::memory::{load, store};
+use recorder::Leftover;
 use std::cell::RefMut;
 
 /// The requests that a call of C waits for, all of them.

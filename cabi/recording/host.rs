@@ -9,13 +9,13 @@ use crate::args::{CText, StatusPointer};
 use crate::fortran;
 use mpi::Objects;
 use mpi::handle::REQUEST_SENT;
-use mpi::p2p::FIRST_MEMORY;
+use mpi::point_to_point::FIRST_MEMORY;
 use mpi::regions::Region;
 use mpi::topology::Topology;
 
-use observe::recorder::{Class, RecordedStatus, Touch};
 use rank::Addr;
 use rank::memory::load;
+use recorder::{Class, RecordedStatus, Touch};
 
 /// Bytes of a status.
 pub const STATUS: usize = 32;

@@ -4,8 +4,8 @@ use super::chains::Frames;
 use super::module;
 use super::sites::calling_site;
 use mpi::runner::{Outcome, Runner};
-use observe::Symbols;
 use rank::Ranks;
+use recorder::Symbols;
 use rustc_hash::FxHashMap;
 
 /// Bytes that reading debug information may take of a stack.

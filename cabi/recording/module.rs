@@ -1,6 +1,6 @@
 //! The files that are loaded, and where their code and their tables for unwinding are.
 
-use observe::recorder::CodeLocation;
+use recorder::CodeLocation;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::path::PathBuf;

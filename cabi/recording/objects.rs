@@ -4,8 +4,8 @@
 use super::host;
 use super::parameter::HANDLES;
 use crate::function::Function;
-use observe::recorder::{Class, CommMembership, Leftover, ObjectArgument, Value};
-use observe::slots::Slots;
+use recorder::slots::Slots;
+use recorder::{Class, CommMembership, Leftover, ObjectArgument, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};

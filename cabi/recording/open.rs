@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::level::NestingLevel;
 use crate::function::Function;
 use engine::Time;
-use observe::recorder::{ArgumentValue, Call};
+use recorder::{ArgumentValue, Call};
 
 /// A call that has not returned.
 pub struct OpenCall {

@@ -1,7 +1,7 @@
 //! Parameters as recorders are told of them: a function's parameters, as the table has them, and how an entry
 //! point's arguments come.
 
-use observe::recorder::Class;
+use recorder::Class;
 
 /// The kind of a parameter, for recorders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

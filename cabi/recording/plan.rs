@@ -5,7 +5,7 @@ use super::facts::EncodingSteps;
 use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
 use super::sent::SentParameters;
 use crate::function::{Function, NAMES};
-use observe::recorder::Class;
+use recorder::Class;
 use std::sync::LazyLock;
 
 /// The places from which the arguments of a function's calls are read, in one of its variants. Places are

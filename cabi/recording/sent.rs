@@ -1,7 +1,7 @@
 //! Where a call says what it sends, for profiles.
 
 use super::parameter::RecordedParameter;
-use observe::contribution::{Giver, SendVolume};
+use recorder::contribution::{Giver, SendVolume};
 
 /// The parameters that determine what a function sends, by index.
 #[derive(Clone, Copy, Debug)]

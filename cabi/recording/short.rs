@@ -12,9 +12,9 @@ use mpi::Objects;
 use mpi::messages::Messages;
 use mpi::waits::{Covered, FoundOut};
 use mpi::world::{Phase, World};
-use observe::Recorder;
-use observe::contribution::Giver;
-use observe::waiting::{CollectiveEntry, Returned, WaitRule};
+use recorder::Recorder;
+use recorder::contribution::Giver;
+use recorder::waiting::{CollectiveEntry, Returned, WaitRule};
 use smallvec::SmallVec;
 use std::ops::Range;
 

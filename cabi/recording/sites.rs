@@ -4,7 +4,7 @@
 //! words of the call each time, since both are in frames of the same code; so later calls read it from there.
 
 use super::module;
-use observe::recorder::CodeLocation;
+use recorder::CodeLocation;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;

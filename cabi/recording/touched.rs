@@ -9,7 +9,7 @@ use mpi::Objects;
 use mpi::regions::Region;
 
 use mpi::types::members::Block;
-use observe::recorder::{Class, Touch};
+use recorder::{Class, Touch};
 use std::sync::LazyLock;
 
 /// The number of times that a buffer has the count that the call names.

@@ -18,9 +18,9 @@ use mpi::regions::{Known, Pending, Region, Regions};
 use mpi::types::SentMessage;
 use mpi::types::members::Block;
 use mpi::world::World;
-use observe::recorder::{Class, Finding, Leftover, Party, Touch};
 use rank::Addr;
 use rank::memory::load;
+use recorder::{Class, Finding, Leftover, Party, Touch};
 use smallvec::SmallVec;
 use std::ops::Range;
 

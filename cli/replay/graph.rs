@@ -11,7 +11,7 @@ use goal::{Carrier, GoalGraph, GoalRun, LogGops, OperationTotal, ReadyOrder};
 use mpi::progress::{Cause, Ending};
 use network::{Built, NetworkReport};
 
-use observe::{FunctionCost, ProcessCounts, SpreadSum};
+use recorder::{FunctionCost, ProcessCounts, SpreadSum};
 use simulation::host::peak_rss_bytes;
 use simulation::outcome::RunOutcome;
 use simulation::{HostMeter, Options, machine};

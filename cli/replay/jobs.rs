@@ -99,8 +99,8 @@ pub fn run(
     }
     let (ran, took) = once(processes, None, &mut jobs)?;
     let found = jobs.comparisons(&ran.mpi);
-    let told: Vec<observe::JobSummary> = took.map_or_else(Vec::new, |took| {
-        let told = |(job, (given, trace)): (usize, (&Given, &Trace))| observe::JobSummary {
+    let told: Vec<recorder::JobSummary> = took.map_or_else(Vec::new, |took| {
+        let told = |(job, (given, trace)): (usize, (&Given, &Trace))| recorder::JobSummary {
             program: given.name(),
             ranks: trace.ranks.into(),
             begin_ps: given.begins.as_ps(),
@@ -132,10 +132,10 @@ fn setup(
 }
 
 /// A line for each job.
-fn table(jobs: &[observe::JobSummary]) -> String {
+fn table(jobs: &[recorder::JobSummary]) -> String {
     let mut text = String::new();
     for (number, job) in (1..).zip(jobs) {
-        let observe::JobSummary { program, ranks, begin_ps, virtual_time_ps, alone_ps } = job;
+        let recorder::JobSummary { program, ranks, begin_ps, virtual_time_ps, alone_ps } = job;
         let (begin, together) = (Span::from_ps(*begin_ps), Span::from_ps(*virtual_time_ps));
         let from = if *begin_ps > 0 { format!(" from {begin} on") } else { String::new() };
         let _ = write!(text, "xsim: job {number}, {program} on {ranks} ranks{from}: {together} together");

@@ -9,7 +9,7 @@ use ::report::efficiency::regions_of;
 use ::report::profile::regions;
 use ::report::wrap::summary_width;
 use ::report::{Efficiencies, read};
-use observe::RunReport;
+use recorder::RunReport;
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

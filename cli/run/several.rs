@@ -7,7 +7,7 @@ use ::report::read;
 use ::report::table::{Align, Table, TableCell};
 use ::report::units::{percent, short};
 use ::report::wrap::summary_width;
-use observe::{RunReport, Simulated};
+use recorder::{RunReport, Simulated};
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

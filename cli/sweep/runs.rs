@@ -193,7 +193,7 @@ impl RunSettings {
     }
 }
 
-fn outcome(report: &observe::RunReport) -> RunResults {
+fn outcome(report: &recorder::RunReport) -> RunResults {
     let simulated = &report.simulated;
     RunResults {
         time_ps: simulated.virtual_time_ps,

@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, USAGE};
 use crate::replay;
-use ::benchmark::{Computation, Datatypes, Options};
 use ::trace::Trace;
+use ::trace_to_c::{Computation, Datatypes, Options};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Fai
         without: replay::left_out(matches),
     };
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let files = ::benchmark::generate(trace, &name, &options)
+    let files = ::trace_to_c::generate(trace, &name, &options)
         .map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
     let failed = |file: &Path, why: std::io::Error| {

@@ -48,7 +48,7 @@ pub fn native(mpi: &'static str) {
     if !built.contains(&mpi) {
         let directory = xsim().parent().unwrap();
         let mut build = Command::new("sh");
-        build.arg(root().join("runtime/transport/native/build.sh")).args([mpi]).arg(directory);
+        build.arg(root().join("runtime/core/transport/native/build.sh")).args([mpi]).arg(directory);
         build.env("CARGO_TARGET_DIR", directory.parent().unwrap());
         let packages = if mpi == "mpich" {
             "mpich libmpich-dev libclang-dev"

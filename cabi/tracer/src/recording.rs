@@ -33,10 +33,10 @@ use crate::constants::MPI_PROC_NULL;
 use crate::function::Function;
 use arguments::{ArgumentRegisters, Handles};
 use objects::TracedObjects;
-use observe::recorder::Class;
 use parameter::{ArgumentIntent, Kind, Length};
 use plan::ReadPlan;
 use rank::Addr;
+use recorder::Class;
 
 impl Function {
     /// Returns how many words a call of it has.

@@ -7,9 +7,9 @@
 use super::objects::{Membership, RelativeBase};
 use super::parameter::{Kind, RecordedParameter};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_NULL, MPI_PROC_NULL};
-use observe::recorder::{Class, RecordedStatus};
 use rank::Addr;
 use rank::memory::load;
+use recorder::{Class, RecordedStatus};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,0 +1,187 @@
+//! What a process keeps of a collective whose members are coming in, and the results once they are all in.
+
+use crate::agent::pack;
+use crate::pending::Pending;
+use crate::reduction::MemberReductions;
+use crate::reduction::Reduction;
+use crate::remote::passage::Distributed;
+use crate::varied::Varied;
+use engine::Time;
+use p2p::view::BufferView;
+use rank::memory;
+use schedule::{Blocks, Kind, Members, Shape};
+use std::rc::Rc;
+
+/// The state that a process keeps of a collective whose members are coming in: a bit and the packed
+/// contribution of each. A blocked member keeps where its result goes on its own stack; one of a nonblocking
+/// call leaves that, its clock and its request in `pending`. So a barrier of a million ranks takes 125 KB
+/// here, where an agent each would take 300 MB.
+pub(crate) struct Gathering {
+    /// The first member on this process; `joined` and `data` count from it.
+    pub(super) first: u32,
+    // A bit a member. A count alone would not tell a report who is missing, nor an expansion who is in.
+    joined: Box<[u64]>,
+    pub(crate) data: Data,
+    /// State of an instance with members on other processes.
+    pub(super) distributed: Option<Box<Distributed>>,
+    /// Operation and datatype, and their handles.
+    pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
+    /// Each member's reduction, where it uses a function of the program.
+    pub(super) functions: Option<Box<MemberReductions>>,
+    /// The clock of all who are in, while they have the same.
+    // Enough for all in programs without noise; then the time plane has one number to move instead of one for
+    // each member.
+    pub(super) clock: Option<Time>,
+    /// State of a nonblocking call.
+    pub(super) pending: Option<Pending>,
+    /// Blocks of members that have more than one size, in place of `data`.
+    pub(super) varied: Option<Box<Varied>>,
+    pub(super) complete: bool,
+}
+
+/// Packed contributions; once the collective is complete, results.
+pub(crate) enum Data {
+    Nothing,
+    /// One block: the root's alone, or the same for all.
+    One(Vec<u8>),
+    /// A block of this many bytes for each member.
+    Each(Vec<u8>, usize),
+}
+
+impl Gathering {
+    /// For `count` members from `first` on.
+    pub(super) fn new(first: u32, count: u32) -> Gathering {
+        let joined = vec![0; (count as usize).div_ceil(64)].into();
+        Gathering {
+            first,
+            joined,
+            data: Data::Nothing,
+            distributed: None,
+            reduction: None,
+            clock: None,
+            pending: None,
+            varied: None,
+            functions: None,
+            complete: false,
+        }
+    }
+    /// For agents, which the instance keeps.
+    pub(crate) fn of_agents(first: u32, count: u32, distributed: Box<Distributed>) -> Gathering {
+        Gathering { distributed: Some(distributed), ..Gathering::new(first, count) }
+    }
+    pub(crate) fn has(&self, member: u32) -> bool {
+        let member = member.wrapping_sub(self.first);
+        self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
+    }
+    /// A member is in; `first` if nobody was.
+    #[inline]
+    pub(crate) fn join(&mut self, member: u32, clock: Time, first: bool) {
+        let member = member - self.first;
+        self.joined[member as usize / 64] |= 1 << (member % 64);
+        if first {
+            self.clock = Some(clock);
+        } else if self.clock != Some(clock) {
+            self.clock = None;
+        }
+    }
+    /// A member that was in leaves before all are.
+    pub(crate) fn part(&mut self, member: u32) {
+        let member = member - self.first;
+        self.joined[member as usize / 64] &= !(1 << (member % 64));
+    }
+    /// Returns what the other processes have to do with it; there are some.
+    pub(crate) fn distributed(&self) -> &Distributed {
+        self.distributed.as_ref().expect("members are elsewhere")
+    }
+    pub(crate) fn distributed_mut(&mut self) -> &mut Distributed {
+        self.distributed.as_mut().expect("members are elsewhere")
+    }
+    /// The operation of a reduction.
+    pub(crate) fn kernel(&self) -> Option<objects::op::Kernel> {
+        self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
+    }
+    pub(crate) fn set_complete(&mut self) {
+        self.complete = true;
+    }
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+    pub(super) fn contribute(
+        &mut self,
+        shape: &Shape,
+        member: u32,
+        here: u32,
+        view: &BufferView,
+        target: &BufferView,
+    ) {
+        if let Some(varied) = self.varied.as_mut().filter(|varied| !varied.is_reduced()) {
+            return varied.enter(member, view, target);
+        }
+        let bytes = view.bytes as usize;
+        if bytes == 0 {
+            return;
+        }
+        // What the root brings is there once and not for each member: a broadcast of 1 MB to a million ranks
+        // takes 1 MB.
+        if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
+            self.data = Data::One(pack(std::slice::from_ref(view)));
+            return;
+        }
+        if let Data::Nothing = self.data {
+            self.data = Data::Each(vec![0; bytes * here as usize], bytes);
+        }
+        let Data::Each(data, stride) = &mut self.data else { return };
+        // Read straight to its place among the others: for gathers this is the result already.
+        let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
+        match &view.layout {
+            None => memory::read(view.buffer, place),
+            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(view))),
+        }
+    }
+    pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
+        if let Some(varied) = self.varied.as_ref().filter(|varied| !varied.is_reduced()) {
+            return varied.contribution(member);
+        }
+        match &self.data {
+            Data::One(bytes) if member == shape.root => bytes,
+            Data::Each(data, stride) => &data[(member - self.first) as usize * stride..][..*stride],
+            _ => &[],
+        }
+    }
+    /// Blocks that a member that is in sends and receives, and its packed bytes out.
+    pub(super) fn buffers(&self, shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
+        let block = Blocks::Uniform(shape.block());
+        let Some(varied) = &self.varied else { return (block.clone(), block, shape.output(member)) };
+        let (send, receive) = varied.blocks(member);
+        (send, receive, varied.output(member))
+    }
+    /// The packed result of a member of a complete reduction of which each keeps a block of its own size.
+    pub(super) fn kept(&self, member: u32) -> Option<&[u8]> {
+        let begins = self.varied.as_ref()?.begins()?;
+        let (Data::Each(results, _), member) = (&self.data, member as usize) else { return Some(&[]) };
+        Some(&results[begins[member] as usize..begins[member + 1] as usize])
+    }
+    /// The packed result of a member of a complete collective.
+    // Straight from the contributions, without a copy for each member. What a member gets is known by place
+    // alone.
+    pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &BufferView) {
+        if let Some(varied) = &self.varied {
+            return varied.deliver(member, target);
+        }
+        if target.bytes == 0 {
+            // What all know is right already; a scan's first member and a root that gave the data get
+            // nothing.
+            return;
+        }
+        let (block, place) = (target.bytes as usize, (member - self.first) as usize);
+        let whole: &[u8] = match &self.data {
+            Data::Nothing => &[],
+            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[place * block..],
+            Data::One(bytes) => bytes,
+            // A gather's and an allgather's result is all contributions, one behind the other.
+            Data::Each(data, _) if matches!(shape.kind, Kind::Gather | Kind::Allgather) => data,
+            Data::Each(data, stride) => &data[place * stride..],
+        };
+        target.fill(whole);
+    }
+}

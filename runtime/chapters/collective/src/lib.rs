@@ -1,0 +1,71 @@
+//! Collective calls under way, in one process and in many: from a call's arguments to a member's entry,
+//! through an algorithm's schedule, to its result.
+//!
+//! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of
+//! that crate. Knows messages and MPI's objects, and nothing of decisions, their order or the main loop.
+//!
+//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`, `leave.rs`). Its
+//! algorithm's steps are taken in one of three ways, to the same picosecond and the same bits (tests compare
+//! them):
+//!
+//! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any network, members that start before all are in.
+//! - The time plane ([`schedule::time`]): when each member is through, given the clocks at which all enter.
+//! - The data plane ([`schedule::data`]): what each member gets, given what all bring.
+//!
+//! The planes take the members of one process or of many, with or without overheads; `planes.rs` hands them
+//! over. Until all members are in, a gathering (`gathering.rs`) keeps a few words of each; what the v, w and
+//! neighbourhood forms say of their blocks is in a file each (`gatherv.rs`, `allgatherv.rs`, `alltoallv.rs`,
+//! `reduce_scatter.rs`, `neighbor.rs`), and functions of the program are called by the main loop
+//! (`functions.rs`), each with its own rank mounted. If nothing else can run before all are in, they start
+//! event by event, so that a rank that may leave early (the root of a broadcast) can; so they do when a
+//! member tests for completion, whose answer the others may not hold up.
+//!
+//! Members elsewhere: `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
+//! `remote/meeting.rs` for new communicators.
+
+pub(crate) mod agent;
+pub(crate) mod agreed;
+pub mod agreement;
+pub(crate) mod allgatherv;
+pub(crate) mod alltoallv;
+pub mod area;
+pub(crate) mod blocks;
+pub mod bridges;
+pub(crate) mod brief;
+pub(crate) mod broken;
+pub(crate) mod call;
+pub(crate) mod call_id;
+pub(crate) mod calls;
+pub(crate) mod chapter;
+pub(crate) mod comparison;
+pub(crate) mod contributions;
+pub(crate) mod delivery;
+pub mod entrance;
+pub(crate) mod entry;
+pub(crate) mod executor;
+pub(crate) mod functions;
+pub(crate) mod gathering;
+pub(crate) mod gatherv;
+pub mod instance;
+pub(crate) mod leave;
+pub mod mode;
+pub(crate) mod neighbor;
+pub(crate) mod pending;
+pub mod planes;
+pub(crate) mod records;
+pub(crate) mod reduce_scatter;
+pub(crate) mod reduction;
+pub(crate) mod refused;
+pub(crate) mod remote;
+pub(crate) mod report;
+pub(crate) mod results;
+pub(crate) mod signature;
+pub(crate) mod taken;
+pub mod ticket;
+pub(crate) mod varied;
+
+pub use call::lengths::{Lengths, Reducing};
+pub use instance::Collectives;
+
+/// The name of this chapter.
+pub const CHAPTER: p2p::chapter::id::ChapterId = p2p::chapter::id::ChapterId(0);

@@ -1,0 +1,62 @@
+//! Files (MPI 5.0 chapter 14): what ranks do to files of the host, in which order, and what they wait for.
+//!
+//! Data goes to and from the host's file where a rank calls, for MPI lets nobody tell the order of accesses
+//! that are not atomic and not synchronized. What has an order that others can see (the shared pointer,
+//! atomic accesses, what all members do together) is asked of the file's home, the process of its first
+//! member, and decided there in the order of time. docs/reference/files.md has the model.
+//!
+//! An access becomes a `Transfer` (`asked.rs`, `issue.rs`): memory, and bytes of a view (`view.rs`), which is
+//! a datatype that tiles the file, walked as those of memory are. `transfer.rs` moves data between both,
+//! where the rank calls or when it completes its request. What the home is asked for (`access.rs`,
+//! `serve.rs`) has its turn as accesses to windows have: the first thing that waits is an open decision
+//! (`p2p::chapter::arrivals`). What all do together (`meeting.rs`) waits at home until every member's
+//! part is there, and has its turn with the last. An answer either completes a request or lets the next thing
+//! of its operation be asked (`complete.rs`), the time at the servers of the machine (`storage.rs`, for all
+//! members of a collective access `buffering.rs`) last, unless a member has failed (`broken.rs`). Blocking
+//! writes of a few bytes at the shared pointer have a straight way (`quick.rs`, `short.rs`). A file is an
+//! object of `objects`, made by an agreement to which the first member brings whether the host opened it;
+//! each process opens the host's file when the first of its ranks needs it.
+
+pub(crate) mod access;
+pub(crate) mod asked;
+pub(crate) mod broken;
+pub(crate) mod buffering;
+pub(crate) mod chapter;
+pub(crate) mod check;
+pub(crate) mod complete;
+pub(crate) mod conversion;
+pub(crate) mod direction;
+pub(crate) mod exchange;
+pub(crate) mod hints;
+pub(crate) mod home;
+pub(crate) mod host;
+pub(crate) mod issue;
+pub(crate) mod meet;
+pub(crate) mod meeting;
+pub(crate) mod open;
+pub(crate) mod operation;
+pub(crate) mod pointer;
+pub(crate) mod quick;
+pub(crate) mod reading;
+pub(crate) mod register;
+pub(crate) mod remote;
+pub(crate) mod representation;
+pub(crate) mod serve;
+pub(crate) mod short;
+pub(crate) mod state;
+pub(crate) mod storage;
+pub(crate) mod transfer;
+pub(crate) mod view;
+pub(crate) mod write;
+
+pub use asked::{AccessArguments, AccessStart, Transfer};
+pub use conversion::{Conversion, ConversionFunctions, Convert, Extent};
+pub use direction::Direction;
+pub use hints::{Hints, When};
+pub use meet::Meet;
+pub use open::{create, delete};
+pub use state::OpenFiles;
+pub use view::NewView;
+
+/// The name of this chapter.
+pub const CHAPTER: p2p::chapter::id::ChapterId = p2p::chapter::id::ChapterId(2);

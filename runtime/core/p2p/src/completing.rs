@@ -1,0 +1,101 @@
+//! Completion in one module: a request completes at a time that is known, and its rank is woken if it waits
+//! for nothing else. What waits mark and take is in `point_to_point/waiting.rs` and `point_to_point/complete.rs`.
+
+use crate::fabric::Fabric;
+use crate::node::{State, flag};
+use crate::ranks::Ranks;
+use crate::ready::Ready;
+use crate::request::{Body, Requests};
+use crate::waits::Met;
+use crate::watch::Watch;
+use engine::Time;
+use matcher::Matcher;
+
+/// Requests with the ranks that wait for them.
+pub struct Completing<'a> {
+    pub(crate) ranks: &'a mut Ranks,
+    pub(crate) ready: &'a mut Ready,
+    pub(crate) matcher: &'a mut Matcher,
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) fabric: &'a Fabric,
+    pub(crate) watch: &'a mut Watch,
+}
+
+/// The effect of a completed request beyond its rank.
+pub(crate) enum CompletionEffect {
+    /// None.
+    None,
+    /// No rank will ask for the request, which is gone.
+    Gone,
+    /// The request stood for one of another process, or for a ticket of this one.
+    Away {
+        /// The other process.
+        process: u32,
+        /// Its request, or the ticket.
+        request: u32,
+        /// The receive that its message has met.
+        receive: Met,
+    },
+}
+
+impl Completing<'_> {
+    /// Completes a receive of `to`, whose message arrives at `arrival`.
+    #[inline(always)]
+    pub fn complete(&mut self, to: u32, index: u32, arrival: Time) {
+        let node = &mut self.matcher[index];
+        // Its owner is blocked, and all that it needs is when. The node is free before its rank runs again.
+        // The handles that the program has name it in a way that only the wait knows which the rank is
+        // blocked in (`handle::of_ignored`).
+        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | flag::INLINE | flag::POOLED | flag::TRUNCATED)
+            == flag::WAITED | flag::STATUS_IGNORED
+        {
+            self.matcher.free(index);
+            let state = &mut self.ranks[to];
+            state.arrived = state.arrived.max(arrival);
+            return self.ranks.count_down(self.ready, to);
+        }
+        node.arrival = arrival;
+        node.state = State::Matched;
+        if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
+            if node.has(flag::ORPHAN) {
+                // The main loop completes it, with its rank mounted: its payload may be for memory that only
+                // this rank reaches.
+                self.requests.add_orphan(to, index);
+            } else {
+                if node.has(flag::STATUS_IGNORED) {
+                    self.requests.add_unsettled(index, to);
+                }
+                self.ranks.count_down(self.ready, to);
+            }
+        }
+        if self.ranks[to].pending.is_polling() {
+            self.matcher.mark_dirty(to, &mut self.ranks[to].pending);
+        }
+    }
+
+    /// Completes a table request at `at`, and wakes its owner if it waits for it. Returns what else follows.
+    // A request that no one will ask for goes at once. A subsystem's stays, since its operation may still be
+    // at work.
+    pub(crate) fn finish_request(&mut self, index: u32, at: Time) -> CompletionEffect {
+        let Some(request) = self.requests.get_mut(index) else { return CompletionEffect::None };
+        if let Body::Away { process, request } = request.body {
+            self.requests.remove(index);
+            return CompletionEffect::Away { process, request, receive: self.watch.receive_of(index) };
+        }
+        request.done = Some(at);
+        let owner = request.owner;
+        let mut effect = CompletionEffect::None;
+        if request.orphan && !matches!(request.body, Body::Chapter { .. }) {
+            self.requests.remove(index);
+            self.watch.receive_of(index);
+            effect = CompletionEffect::Gone;
+        } else if std::mem::take(&mut request.waited) {
+            self.ranks.count_down(self.ready, owner);
+        }
+        let pending = &mut self.ranks[owner].pending;
+        if pending.is_polling() {
+            self.matcher.mark_dirty(owner, pending);
+        }
+        effect
+    }
+}

@@ -1,0 +1,342 @@
+//! What a recorded call is to a replay.
+
+use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
+use super::collective::{Collective, collective};
+use super::making::{Make, making};
+use mpi::point_to_point::SendMode;
+use std::rc::Rc;
+use trace::trace::Cell;
+
+/// Requests by number: the same for all ranks, as ranks without a program number them (from 0); or as the
+/// trace does, `None` for null ones.
+#[derive(Debug)]
+pub(super) enum Slots {
+    Same(Rc<[u32]>),
+    Each(Box<[Option<Cell>]>),
+}
+
+impl Slots {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Slots::Same(slots) => slots.len(),
+            Slots::Each(cells) => cells.len(),
+        }
+    }
+}
+
+/// The requests of a call that were complete.
+#[derive(Debug)]
+pub(super) enum Completed {
+    All,
+    /// The one at this index.
+    One(Cell),
+    Some(Box<[Cell]>),
+    /// One, but the trace does not say which: the first that is complete in the replay.
+    Any,
+}
+
+/// The operation of a call.
+#[derive(Debug)]
+pub(super) enum Operation {
+    /// Nothing that takes time, or that others depend on.
+    Local,
+    /// A poll that leaves what it asks for as it is, and whether it found it.
+    Look {
+        flag: Cell,
+    },
+    /// Nothing that can be replayed, for this reason.
+    Refused(Refused),
+    Send {
+        mode: SendMode,
+        to: Partner,
+        request: Option<Cell>,
+    },
+    Receive {
+        from: Partner,
+        status: Option<Received>,
+    },
+    Ireceive {
+        from: Partner,
+        request: Cell,
+    },
+    /// With a message: `MPI_Mprobe`.
+    Probe {
+        from: Partner,
+        status: Option<Received>,
+        flag: Option<Cell>,
+        message: Option<Cell>,
+    },
+    /// `MPI_Mrecv`, with a request `MPI_Imrecv`; a null message is one of nobody.
+    ReceiveProbed {
+        message: Option<Cell>,
+        length: Length,
+        request: Option<Cell>,
+    },
+    Exchange {
+        to: Partner,
+        from: Partner,
+        status: Option<Received>,
+        request: Option<Cell>,
+        replaces: bool,
+    },
+    Complete {
+        flag: Option<Cell>,
+        requests: Slots,
+        completed: Completed,
+        statuses: Box<[Option<Received>]>,
+    },
+    /// A persistent request is made. The operation that it starts is in [`super::plan::Plan::persistent`].
+    Persistent {
+        request: Cell,
+    },
+    Start {
+        requests: Box<[Cell]>,
+    },
+    FreeRequest {
+        request: Option<Cell>,
+    },
+    Collective(Collective),
+    /// A communicator is made of this one, if of any.
+    Make {
+        comm: Option<Comm>,
+        how: Make,
+    },
+    FreeComm {
+        comm: Comm,
+    },
+    /// An operation is made, which is commutative or not.
+    MakeOp {
+        op: Cell,
+        commutes: Cell,
+    },
+}
+
+/// Prefixes of the names of functions that change nothing beyond their rank.
+const LOCAL: [&str; 28] = [
+    "Type_",
+    "Group_",
+    "Op_",
+    "Info_",
+    "Attr_",
+    "Keyval_",
+    "Errhandler_",
+    "Error_",
+    "Comm_get_",
+    "Comm_set_",
+    "Comm_create_keyval",
+    "Comm_create_errhandler",
+    "Comm_free_",
+    "Comm_delete_",
+    "Comm_remote_",
+    "Graph_get",
+    "Graph_map",
+    "Graph_neighbors",
+    "Dist_graph_neighbors",
+    "Pack",
+    "Unpack",
+    "Status_",
+    "Buffer_",
+    "Grequest_",
+    "Session_",
+    "Add_error_",
+    "Remove_error_",
+    "T_",
+];
+/// The names of others.
+const LOCALS: [&str; 34] = [
+    "Init",
+    "Init_thread",
+    "Finalize",
+    "Pcontrol",
+    "Alloc_mem",
+    "Free_mem",
+    "Address",
+    "Cancel",
+    "Reduce_local",
+    "Comm_rank",
+    "Comm_size",
+    "Comm_compare",
+    "Comm_group",
+    "Comm_test_inter",
+    "Comm_attach_buffer",
+    "Comm_detach_buffer",
+    "Comm_call_errhandler",
+    "Cart_coords",
+    "Cart_get",
+    "Cart_map",
+    "Cart_rank",
+    "Cart_shift",
+    "Cartdim_get",
+    "Graphdims_get",
+    "Dims_create",
+    "Topo_test",
+    "Test_cancelled",
+    "Get_address",
+    "Get_count",
+    "Get_elements",
+    "Get_elements_x",
+    "Get_processor_name",
+    "Get_version",
+    "Get_library_version",
+];
+
+fn is_local(name: &str) -> bool {
+    LOCALS.contains(&name) || LOCAL.iter().any(|begin| name.starts_with(begin))
+}
+
+fn mode(name: &str) -> SendMode {
+    match name {
+        "Ssend" | "Issend" | "Ssend_init" => SendMode::Synchronous,
+        // Its data has left the program's buffer, so that it goes at once, as one whose receive is posted.
+        "Bsend" | "Ibsend" | "Bsend_init" | "Rsend" | "Irsend" | "Rsend_init" => SendMode::Ready,
+        _ => SendMode::Standard,
+    }
+}
+
+impl Operation {
+    /// Returns what a call is.
+    pub(super) fn of(call: &Arguments) -> Operation {
+        let name = &call.trace.functions[call.template.function as usize].name;
+        let name = name.strip_prefix("MPI_").unwrap_or(name);
+        if name == "Op_create"
+            && let (Ok(Some(op)), Some(commutes)) = (call.object("op"), call.number("commute"))
+        {
+            return Operation::MakeOp { op, commutes };
+        }
+        if is_local(name) {
+            return Operation::Local;
+        }
+        if call.template.code != 0 {
+            return Operation::Refused(format!(
+                "it failed with error {} when it was recorded",
+                call.template.code
+            ));
+        }
+        Operation::made(call, name).unwrap_or_else(Operation::Refused)
+    }
+
+    fn made(call: &Arguments, name: &str) -> Result<Operation, Refused> {
+        Ok(match name {
+            "Send" | "Ssend" | "Bsend" | "Rsend" | "Isend" | "Issend" | "Ibsend" | "Irsend" | "Send_init"
+            | "Ssend_init" | "Bsend_init" | "Rsend_init" => {
+                let to = call.partner(["dest", "tag", "count", "datatype"])?;
+                let request =
+                    if name.starts_with('I') || name.ends_with("_init") { request(call)? } else { None };
+                Operation::Send { mode: mode(name), to, request }
+            }
+            "Recv" => Operation::Receive {
+                from: call.partner(["source", "tag", "count", "datatype"])?,
+                status: call.status(),
+            },
+            "Irecv" | "Recv_init" => {
+                let request = request(call)?.ok_or("its request is not in the trace")?;
+                Operation::Ireceive { from: call.partner(["source", "tag", "count", "datatype"])?, request }
+            }
+            "Probe" | "Iprobe" | "Mprobe" | "Improbe" => {
+                let nothing = (Cell::Same(0), Cell::Same(0));
+                let from = Partner {
+                    rank: call.known("source")?,
+                    tag: call.known("tag")?,
+                    comm: call.comm("comm")?,
+                    length: nothing,
+                };
+                let message = if name.contains("mprobe") || name.contains("Mprobe") {
+                    call.object("message")?
+                } else {
+                    None
+                };
+                Operation::Probe { from, status: call.status(), flag: call.number("flag"), message }
+            }
+            "Mrecv" | "Imrecv" => {
+                let request = if name == "Imrecv" { request(call)? } else { None };
+                Operation::ReceiveProbed {
+                    message: call.object("message")?,
+                    length: call.length("count", "datatype")?,
+                    request,
+                }
+            }
+            "Sendrecv" | "Isendrecv" => Operation::Exchange {
+                to: call.partner(["dest", "sendtag", "sendcount", "sendtype"])?,
+                from: call.partner(["source", "recvtag", "recvcount", "recvtype"])?,
+                status: call.status(),
+                request: if name == "Isendrecv" { request(call)? } else { None },
+                replaces: false,
+            },
+            "Sendrecv_replace" | "Isendrecv_replace" => Operation::Exchange {
+                to: call.partner(["dest", "sendtag", "count", "datatype"])?,
+                from: call.partner(["source", "recvtag", "count", "datatype"])?,
+                status: call.status(),
+                request: if name.starts_with('I') { request(call)? } else { None },
+                replaces: true,
+            },
+            "Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome" | "Testsome" => {
+                completing(call, name)?
+            }
+            "Request_get_status" | "Request_get_status_all" | "Request_get_status_any" => {
+                Operation::Look { flag: call.known("flag")? }
+            }
+            "Request_get_status_some" => Operation::Look { flag: call.known("outcount")? },
+            "Start" | "Startall" => {
+                Operation::Start { requests: call.requests()?.into_iter().flatten().collect() }
+            }
+            "Request_free" => Operation::FreeRequest { request: call.object("request")? },
+            // All communication of the communicator is complete when it is disconnected.
+            "Comm_free" | "Comm_disconnect" => Operation::FreeComm { comm: call.comm("comm")? },
+            _ => match making(call, name)? {
+                Some(making) => making,
+                None => Operation::Collective(collective(call, name)?),
+            },
+        })
+    }
+
+    /// Returns what says whether it has found something, if it is a poll.
+    pub(super) fn flag(&self) -> Option<Cell> {
+        match self {
+            Operation::Probe { flag, .. } | Operation::Complete { flag, .. } => *flag,
+            Operation::Look { flag } => Some(*flag),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn request(call: &Arguments) -> Result<Option<Cell>, Refused> {
+    call.object("request")?.map(Some).ok_or_else(|| "its request is not in the trace".to_owned())
+}
+
+fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
+    let (mut all, mut statuses) = (call.requests()?, call.statuses()?);
+    // Null requests count only where an index tells which one it is.
+    if matches!(name, "Wait" | "Waitall" | "Test" | "Testall") {
+        statuses.resize(all.len(), None);
+        (all, statuses) = all.into_iter().zip(statuses).filter(|(request, _)| request.is_some()).unzip();
+    }
+    let same = |request: &Option<Cell>| match request {
+        Some(Cell::Same(number)) => u32::try_from(number - 1).ok(),
+        _ => None,
+    };
+    let requests = all
+        .iter()
+        .map(same)
+        .collect::<Option<Rc<[u32]>>>()
+        .map_or_else(|| Slots::Each(all.into()), Slots::Same);
+    let (flag, completed) = match name {
+        "Wait" | "Waitall" => (None, Completed::All),
+        "Test" | "Testall" => (Some(call.known("flag")?), Completed::All),
+        "Waitany" => (None, call.number("index").map_or(Completed::Any, Completed::One)),
+        "Testany" => (
+            Some(call.known("flag")?),
+            Completed::One(call.number("index").unwrap_or(Cell::Same(mpi::request::UNDEFINED.into()))),
+        ),
+        "Waitsome" => (None, Completed::Some(indices(call)?)),
+        _ => (Some(call.known("outcount")?), Completed::Some(indices(call)?)),
+    };
+    Ok(Operation::Complete { flag, requests, completed, statuses: statuses.into() })
+}
+
+fn indices(call: &Arguments) -> Result<Box<[Cell]>, Refused> {
+    Ok(if call.list("array_of_indices")?.is_some() {
+        call.numbers("array_of_indices")?.into()
+    } else {
+        Box::default()
+    })
+}

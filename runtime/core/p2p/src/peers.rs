@@ -153,7 +153,7 @@ impl Peers {
         streams.end();
     }
 
-    /// Returns what [`Peers::send_matched`] has sent: the request, the time and the receive.
+    /// Returns what `send_matched` has sent: the request, the time and the receive.
     pub fn take_matched(record: &mut Take) -> (u32, Time, Met) {
         (record.u32(), Time::from_ps(record.u64()), Met::take(record))
     }
@@ -168,7 +168,7 @@ impl Peers {
         streams.end();
     }
 
-    /// Returns what [`Peers::send_vain`] has sent: the ticket and why its send will not be matched.
+    /// Returns what `send_vain` has sent: the ticket and why its send will not be matched.
     pub fn take_vain(record: &mut Take) -> (u32, Fault) {
         let (ticket, rank, known) = (record.u32(), record.u32(), Time::from_ps(record.u64()));
         (ticket, Fault { class: ErrorClass::PROC_FAILED, known, rank })

@@ -60,25 +60,27 @@ pub fn command() -> Command {
                 .long("rendezvous")
                 .value_name("BYTES")
                 .value_parser(|text: &str| {
-                    network::packet::parse_bytes(text).ok_or(
-                        "give a number of \
-                    bytes, as in 256KiB",
-                    )
+                    network::packet::parse_bytes(text).ok_or("give a number of bytes, as in 256KiB")
                 })
                 .help(
                     "Bytes from which on a blocking send inside a node waits for its receiver, if that \
                     differs from what windows show",
                 ),
         )
-        .arg(Arg::new("unit").long("unit").value_name("us").help(
-            "The unit of times where a table does not \
-            say it: s, ms, us, ns",
-        ))
+        .arg(
+            Arg::new("unit")
+                .long("unit")
+                .value_name("us")
+                .help("The unit of times where a table does not say it: s, ms, us, ns"),
+        )
         .arg(path("output", "FILE.toml").short('o').help("Write a machine file, for -xsim-mn"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value("calibrated").help(
-            "The \
-            machine's name",
-        ))
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .default_value("calibrated")
+                .help("The machine's name"),
+        )
         .arg(path("plot", "FILE.svg|FILE.png").help("Draw what was measured, the lines and the machine"))
         .arg(path("predict", "TABLE").help("Compare the machine with times that it was not made from"))
         .arg(

@@ -20,7 +20,12 @@ const DIFFERS: u8 = 1;
 pub fn command() -> Command {
     Command::new("replay")
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
-        .arg(Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace, or a GOAL file"))
+        .arg(
+            Arg::new("TRACE")
+                .required_unless_present("job")
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("A trace, from -xsim-trace, or a GOAL file"),
+        )
         .arg(
             Arg::new("job")
                 .long("job")

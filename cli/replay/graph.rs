@@ -9,12 +9,11 @@ use clap::{Arg, ArgMatches};
 use engine::{EndOfTime, Span, Time};
 use goal::{Carrier, GoalGraph, GoalRun, LogGops, OperationTotal, ReadyOrder};
 use mpi::progress::{Cause, Ending};
-use network::{Built, NetworkReport};
-
+use network::NetworkReport;
 use recorder::{FunctionCost, ProcessCounts, SpreadSum};
 use simulation::host::peak_rss_bytes;
 use simulation::outcome::RunOutcome;
-use simulation::{HostMeter, Options, machine};
+use simulation::{HostMeter, Options, check_network_report, machine};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -122,16 +121,11 @@ fn on_machine(
 ) -> Result<(GoalRun, String, Option<NetworkReport>), Failure> {
     let usage = |why: String| Failure::with(USAGE, why);
     let mut built = machine::build(options).map_err(usage)?;
-    if !options.network_report.is_empty() && built.network.shared().is_none() {
-        return Err(usage(
-            "--network-report is for packet networks: on this machine a message's time is a formula; \
-             add level=packet to the machine or leave the option out"
-                .to_owned(),
-        ));
-    }
+    check_network_report(options, built.network.shared().is_some()).map_err(usage)?;
     let label = machine::label(options, &built.specification);
     let run = execute(graph, Carrier::machine(&mut built))?;
-    let network = report(&built, run.latest(), graph.ranks);
+    let report = built.network.shared().map(|shared| shared.report(run.latest()));
+    let network = report.map(|report| report.with_ranks(graph.ranks, |rank| built.placement.endpoint(rank)));
     Ok((run, label, network))
 }
 
@@ -144,13 +138,6 @@ fn execute(graph: &GoalGraph, carrier: Carrier) -> Result<GoalRun, Failure> {
         Some(why) if run.ends.iter().any(|end| end.end == Time::MAX) => Err(Failure::with(USAGE, why)),
         _ => Ok(run),
     }
-}
-
-/// Returns the report of a shared network, and where each rank sits in it.
-fn report(built: &Built, end: Time, ranks: u32) -> Option<NetworkReport> {
-    let mut report = built.network.shared()?.report(end);
-    report.map = report.map(ranks, |rank| built.placement.endpoint(rank).0 / report.places);
-    Some(report)
 }
 
 /// Writes a line for each rank.

@@ -1,5 +1,5 @@
-//! Files of other simulators: an error that names a line, or a trace that can be walked through. GOAL's graphs
-//! run to their end or to a deadlock.
+//! Files of other simulators: an error that names a line, or a trace that can be walked through. GOAL's
+//! graphs run to their end or to a deadlock.
 #![no_main]
 
 use convert::{Format, LogGops, Options};

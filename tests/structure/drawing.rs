@@ -92,10 +92,11 @@ pub fn drawing(needs: &Dependencies, folders: &BTreeMap<String, String>) -> Stri
         .map(|(name, (floor, index))| (name, corner(floor, index)))
         .collect();
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<title>The crates of xsim: each depends on those below that a line leads to</title>\n\
-         <style>path {{ stroke: #888; fill: none }} rect {{ stroke: #555 }} text {{ text-anchor: middle; fill: #111 \
-         }}</style>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>The crates of xsim: each depends on those below that a line leads to</title>\n\
+         <style>path {{ stroke: #888; fill: none }} rect {{ stroke: #555 }} \
+         text {{ text-anchor: middle; fill: #111 }}</style>\n"
     );
     for (name, below) in &arrows {
         let (x, y) = at[name.as_str()];

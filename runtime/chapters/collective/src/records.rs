@@ -1,4 +1,4 @@
-//! What other processes tell of collectives.
+//! Records of collectives from other processes.
 
 use crate::instance::Collectives;
 use crate::remote::kind::CollectiveRecordKind;

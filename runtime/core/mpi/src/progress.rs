@@ -279,10 +279,11 @@ impl World {
                 .into_iter()
                 .chain(self.messages.watch().least_unmatched());
             let lagging = lagging.min().unwrap_or(Time::MAX);
-            let (leaving, event) = self.messages.fabric_mut().next_times();
+            let times = self.messages.fabric_mut().next_times();
+            let (leaving, event) = times;
             // Whatever is open before the least of these can be decided; at or after it, something may still
             // come between.
-            let other = lagging.min(self.messages.fabric_mut().next_reach());
+            let other = lagging.min(self.messages.fabric().reach(times));
             if self.decide(other) {
                 continue;
             }
@@ -304,7 +305,7 @@ impl World {
                 self.wake_lagging();
             } else {
                 let decision = self.order.decisions.queue.first().map_or(Time::MAX, |first| first.time);
-                self.network_goes_on((leaving, event), lagging.min(decision));
+                self.network_goes_on(times, lagging.min(decision));
             }
         }
     }

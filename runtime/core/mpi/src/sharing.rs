@@ -28,14 +28,15 @@ impl World {
     }
 
     /// On the process that has the network, when no rank of any process can go on: it does, until it delivers
-    /// something. Decisions before `until` are made first.
+    /// something. Decisions before `until` are made first, and those at `until` once nothing can reach a rank
+    /// by then.
     // Who gets something may act: all processes agree again then. Its own steps between two deliveries
     // concern nobody, and would be an agreement each.
     pub(crate) fn network_goes_on_until(&mut self, until: Time) {
         loop {
             let times = self.messages.fabric_mut().next_times();
-            let next = times.0.min(times.1);
-            if next == Time::MAX || next > until || self.network_goes_on(times, until) {
+            let reach = self.messages.fabric().reach(times);
+            if reach == Time::MAX || reach > until || self.network_goes_on(times, until) {
                 return;
             }
         }

@@ -1,5 +1,5 @@
 //! Completion in one module: a request completes at a time that is known, and its rank is woken if it waits
-//! for nothing else. What waits mark and take is in `point_to_point/waiting.rs` and `point_to_point/complete.rs`.
+//! for nothing else. What waits mark and take is in `point_to_point/waiting.rs` and `complete.rs` there.
 
 use crate::fabric::Fabric;
 use crate::node::{State, flag};
@@ -31,7 +31,7 @@ pub(crate) enum CompletionEffect {
     Away {
         /// The other process.
         process: u32,
-        /// Its request, or the ticket.
+        /// The request there, or the ticket.
         request: u32,
         /// The receive that its message has met.
         receive: Met,

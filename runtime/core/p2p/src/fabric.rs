@@ -245,11 +245,10 @@ impl Fabric {
         let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
         (leaving, self.wire.next_event().unwrap_or(Time::MAX))
     }
-    /// Returns the next time at which the shared network, or what leaves for it, can reach a rank.
+    /// Returns the earliest time at which a shared network with these [`Fabric::next_times`] can reach a rank.
     // What leaves reaches nobody before the least latency has passed: all that is decided until then is
     // decided before it enters the network, which so sees what ranks send then, too.
-    pub fn next_reach(&mut self) -> Time {
-        let (leaving, event) = self.next_times();
+    pub fn reach(&self, (leaving, event): (Time, Time)) -> Time {
         let way = if self.staying == 0 { self.wire.way_back() } else { Span::ZERO };
         leaving.saturating_add(way).min(event)
     }

@@ -1,6 +1,6 @@
 //! Arrivals of messages, posts of receives, and how the two meet.
 //!
-//! Which meets which is [`matcher`]'s to say. Here payloads move, times follow, and ranks are woken.
+//! [`matcher`] decides which meets which. Here payloads move, times follow, and ranks are woken.
 
 use crate::batch::{Operation, Pair};
 use crate::completing::CompletionEffect;

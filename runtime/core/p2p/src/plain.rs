@@ -1,8 +1,8 @@
 //! The plain message: what most programs send most of the time, on one straight path.
 //!
-//! Its type is predefined and lies side by side, sender and receiver are named and in this process, and it
-//! costs no rank anything but the time that it is under way. Everything here does what the general path
-//! (`point_to_point/`, `matching.rs`) does, which serves all that is not plain, errors included.
+//! A plain message's type is predefined and lies side by side, sender and receiver are named and in this
+//! process, and it costs no rank anything but the time that it is under way. Everything here does what the
+//! general path (`point_to_point/`, `meeting.rs`) does, which serves all that is not plain, errors included.
 //!
 //! In a run without payloads ([`Payloads::are_carried`]) buffers have no address, and a message of any length
 //! is what a short one is elsewhere: nothing of it has to be moved, and nothing kept that would be read

@@ -166,9 +166,7 @@ impl Wire {
     /// Returns what the packets and links of a shared network did up to `end`, and where each of so many
     /// ranks sits in it.
     pub fn report(&self, end: Time, ranks: u32) -> Option<network::NetworkReport> {
-        let mut report = self.shared_here()?.report(end);
-        report.map = report.map(ranks, |rank| self.endpoint(rank).0 / report.places);
-        Some(report)
+        Some(self.shared_here()?.report(end).with_ranks(ranks, |rank| self.endpoint(rank)))
     }
     /// Returns how busy the links of a shared network were up to `end`, if that was kept.
     pub fn link_series(&self, end: Time) -> Option<network::LinkSeries> {

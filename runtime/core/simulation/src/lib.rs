@@ -16,7 +16,7 @@ pub mod summary;
 pub use host::HostMeter;
 pub use options::{OptionError, Options};
 pub use progress::Progress;
-pub use setup::{setup, setup_on};
+pub use setup::{check_network_report, setup, setup_on};
 
 /// Returns what can be known to fail before a run starts: more ranks than memory (of which this process has
 /// `ranks`, and shares the host's memory with `sharing - 1` others), a report that cannot be written, where

@@ -21,6 +21,19 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
     setup_on(options, machine::build(options)?, names)
 }
 
+/// Refuses a report of the network where messages share none.
+///
+/// # Errors
+/// A sentence with the way out.
+pub fn check_network_report(options: &Options, is_shared: bool) -> Result<(), String> {
+    if options.network_report.is_empty() || is_shared {
+        return Ok(());
+    }
+    Err("-xsim-network-report (--network-report) is for packet networks: on this machine a message's \
+         time is a formula and no packet moves; add level=packet to the machine or leave the option out"
+        .to_owned())
+}
+
 /// As [`setup`], on a machine that was built for the run's ranks.
 ///
 /// # Errors
@@ -34,11 +47,7 @@ pub fn setup_on(
     let compute = compute(options, built.processor_factor);
     let (flop_rate, node) = (built.flop_rate, built.ranks_per_node);
     let wire = Wire::new(built, node);
-    if !options.network_report.is_empty() && !wire.is_shared() {
-        return Err("-xsim-network-report (--network-report) is for packet networks: on this machine a message's time is a formula and no packet moves; \
-                    add level=packet to the machine or leave the option out"
-            .to_owned());
-    }
+    check_network_report(options, wire.is_shared())?;
     let failures = options.fail.plan(options.places(), node)?;
     if options.ft && wire.is_shared() {
         return Err("-xsim-ft is for analytic machines, and this one is a packet network: leave level=packet out of the machine".to_owned());

@@ -68,7 +68,7 @@ impl Curve {
     }
 
     /// Returns a cost through the points, with few segments that stay within `tolerance` seconds of each.
-    /// Where the values fall, or a line would begin below nought, a segment is level.
+    /// A segment is level if the values fall, or its line would begin below nought.
     pub fn pieces(&self, tolerance: impl Fn(u64) -> f64) -> Vec<SizeCost> {
         let mut slack = 1.0;
         loop {
@@ -116,6 +116,15 @@ impl Curve {
         pieces.dedup_by(|next, before| next.latency == before.latency && next.per_byte == before.per_byte);
         pieces
     }
+}
+
+/// Returns ascending sizes with another one among them; `u64::MAX` is none.
+pub(crate) fn with_size(sizes: &[u64], size: u64) -> Vec<u64> {
+    let mut all = sizes.to_vec();
+    if let (true, Err(at)) = (size < u64::MAX, all.binary_search(&size)) {
+        all.insert(at, size);
+    }
+    all
 }
 
 /// Returns the median of rows of one size: of an even number the mean of the two in the middle.

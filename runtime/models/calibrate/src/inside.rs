@@ -1,8 +1,8 @@
 //! Messages inside a node: what ranks share there, and what a message costs.
 
-use crate::curve::Curve;
+use crate::curve::{Curve, with_size};
 use crate::machine::Determined;
-use crate::node::{NodeTables, PairCurve, ZERO_COPY, curve, decimal};
+use crate::node::{NodeTables, PairCurve, ZERO_COPY, bandwidth_text, curve};
 use crate::pieces;
 
 /// Pairs share something if as many more move less than this part more.
@@ -97,7 +97,7 @@ pub struct NodeInside<'a> {
 /// The level of messages inside a node.
 #[derive(Default)]
 pub struct InsideLevel {
-    /// Its specification with a slash before it; empty if a node has one rank.
+    /// The level's specification with a slash before it; empty if a node has one rank.
     pub level: String,
     /// Keys of the outermost level.
     pub outer: Vec<(&'static str, String)>,
@@ -161,9 +161,7 @@ pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLev
         Some(capacity) if bytes >= rendezvous => bytes as f64 / capacity.rate,
         _ => 0.0,
     };
-    let mut at = sizes.clone();
-    at.extend((rendezvous < u64::MAX && !sizes.contains(&rendezvous)).then_some(rendezvous));
-    at.sort_unstable();
+    let at = with_size(&sizes, rendezvous);
     let (service, wait) = match &latency {
         Some(latency) => {
             let most = |bytes: u64| ((latency.at(bytes) - shared(bytes)) / 2.0).max(0.0);
@@ -199,9 +197,8 @@ pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLev
         "windows of the fewest pairs inside a node",
     ));
     if let Some(SharedCapacity { rate, within, is_interface, .. }) = capacity {
-        let text = |rate: f64| format!("{}GB/s", decimal(rate * 1e-9));
         if *is_interface {
-            found.outer = vec![("loopback", text(*rate)), ("memmin", rendezvous.to_string())];
+            found.outer = vec![("loopback", bandwidth_text(*rate)), ("memmin", rendezvous.to_string())];
             found.determined.push(Determined::new(
                 "loopback",
                 *rate,
@@ -211,7 +208,7 @@ pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLev
             ));
         } else {
             // A copy reads and writes.
-            level += &format!(",mem={},memmin={rendezvous}", text(2.0 * rate));
+            level += &format!(",mem={},memmin={rendezvous}", bandwidth_text(2.0 * rate));
             found.determined.push(Determined::new(
                 "mem",
                 2.0 * rate,

@@ -33,7 +33,7 @@ pub struct Calibrated {
 /// A property of the machine and how well the tables determine it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Determined {
-    /// Its key in a specification.
+    /// The key in a specification.
     pub key: &'static str,
     /// The number, of the smallest messages where it depends on the size.
     pub value: f64,

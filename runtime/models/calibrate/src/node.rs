@@ -7,7 +7,7 @@
 //! - Many pairs keep the interface busy: `nicgap`, and with long messages `nic`.
 //! - Pairs inside a node work apart until they share something: `mem` or `loopback`.
 
-use crate::curve::Curve;
+use crate::curve::{Curve, with_size};
 use crate::fit::{Estimate, fit};
 use crate::inside::{self, NodeInside};
 use crate::machine::{Calibrated, Determined, span};
@@ -145,6 +145,11 @@ pub(crate) fn decimal(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
+/// Returns a bandwidth of so many bytes a second as a specification has it.
+pub(crate) fn bandwidth_text(rate: f64) -> String {
+    format!("{}GB/s", decimal(rate * 1e-9))
+}
+
 /// The machine of these tables.
 ///
 /// # Errors
@@ -204,8 +209,8 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
         NodeInside { tables, rates: &inner_tables, capacity: capacity.as_ref(), own: &own, delay: &delay };
     let near = inside::level(&near, &mut notes)?;
 
-    let rate = |value: f64| format!("{}GB/s", decimal(value * 1e-9));
-    let mut network = format!("star:l={},b={},nic={}", span(decimal(way / 2.0)), rate(nic), rate(nic));
+    let mut network =
+        format!("star:l={},b={},nic={}", span(decimal(way / 2.0)), bandwidth_text(nic), bandwidth_text(nic));
     let mut item = |key: &str, text: &str| network += &format!(",{key}={text}");
     if let (Some(gap), Some(crowd)) = (&gap, crowd) {
         item("nicgap", &pieces::text(&gap.pieces(|bytes| 0.02 * crowd.times.at(bytes))));
@@ -220,7 +225,7 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     }
     network += &near.level;
 
-    let setting = near.reduce.map(|core| format!("/rank:reduce={}", rate(core)));
+    let setting = near.reduce.map(|core| format!("/rank:reduce={}", bandwidth_text(core)));
     let specification = format!("{network}{}", setting.unwrap_or_default());
     Machine::parse(&specification)
         .map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
@@ -247,7 +252,7 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
         network,
         gap: None,
         eager_limit: None,
-        reduce: near.reduce.map(rate),
+        reduce: near.reduce.map(bandwidth_text),
         notes,
         determined,
     })
@@ -285,8 +290,8 @@ struct InterfaceCosts {
 
 /// Returns the interface's time for each message: what many pairs take beside their bytes.
 ///
-/// Where pairs do not reach the interface's rate, the gap of the smallest size that does is taken, as far as
-/// the pairs allow it. Messages whose bytes take ten times the gap are shared packet by packet: an interface
+/// The gap of the smallest size at which pairs reach the interface's rate is that of shorter ones too, as far
+/// as the pairs allow it. Messages whose bytes take ten times the gap are shared packet by packet: an interface
 /// takes its queue pairs in turn, so that long messages that start together end together.
 fn interface(
     crowd: Option<&PairCurve>,
@@ -337,10 +342,8 @@ fn interface(
         _ if bytes < first => at_most(first).min(at_most(bytes)),
         _ => at_most(bytes),
     };
-    let mut at: Vec<u64> = sizes.to_vec();
-    at.extend((end < u64::MAX && !sizes.contains(&end)).then_some(end));
-    at.sort_unstable();
-    InterfaceCosts { gap: Some(Curve::map(&at, gap)), flow_min: flow_min.or((end < u64::MAX).then_some(end)) }
+    let gap = Curve::map(&with_size(sizes, end), gap);
+    InterfaceCosts { gap: Some(gap), flow_min: flow_min.or((end < u64::MAX).then_some(end)) }
 }
 
 /// Returns the interface's gap, at least what messages of several pairs at once wait for each other.

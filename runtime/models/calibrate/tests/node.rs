@@ -125,8 +125,8 @@ fn errors(known: &Known, machine: &Calibrated) -> (f64, f64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bounds of one run: the interface within 6 %, `o` within 20 %, `nicgap` within 20 %, memory within 12 %, and
-    /// lone messages within 4 % on average and 10 % at most.
+    /// Bounds of one run: the interface within 6 %, `o` within 20 %, `nicgap` within 20 %, memory within
+    /// 12 %, and lone messages within 4 % on average and 10 % at most.
     #[test]
     fn noise_of_five_percent_gives_the_machine_back(known in known(), seed in any::<[u8; 32]>()) {
         let mut rng = TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed);

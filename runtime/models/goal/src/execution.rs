@@ -22,7 +22,7 @@ enum GoalEvent {
     Wake(u32),
 }
 
-/// OperationProgress of an operation.
+/// Progress of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OperationProgress {
     /// It has not begun.
@@ -84,8 +84,8 @@ pub struct Execution<'g, 'n> {
     events: BinaryHeap<Reverse<(Time, u64, GoalEvent)>>,
     numbers: u64,
     pub queues: MatchQueues,
-    /// Messages and bytes that were sent.
-    pub sent: (u64, u128),
+    /// Bytes that were sent.
+    pub sent_bytes: u128,
     /// Processor time of computations, sends and messages.
     pub spent: [Span; 3],
     ready: Vec<u32>,
@@ -116,7 +116,7 @@ impl<'g, 'n> Execution<'g, 'n> {
             events: BinaryHeap::new(),
             numbers: 0,
             queues: MatchQueues::default(),
-            sent: (0, 0),
+            sent_bytes: 0,
             spent: [Span::ZERO; 3],
             ready: Vec::new(),
             delivered: Vec::new(),
@@ -218,7 +218,8 @@ impl<'g, 'n> Execution<'g, 'n> {
         operation - self.ranks[self.block(operation)].first
     }
 
-    fn work(&self, operation: u32) -> Work {
+    /// Returns the work of an operation.
+    pub fn work(&self, operation: u32) -> Work {
         self.graph.blocks[self.block(operation)].1.works[self.own_number(operation) as usize]
     }
 
@@ -312,7 +313,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         let line = self.carrier.line(from, to as u32, bytes);
         let end = self.occupy(cpu, self.block(send), now, costs.send, 1);
         self.resources[nic as usize].free = now.saturating_add(sum(costs.gap, line));
-        self.sent = (self.sent.0 + 1, self.sent.1 + u128::from(bytes));
+        self.sent_bytes += u128::from(bytes);
         let number = self.number();
         if let Some(arrival) = self.carrier.send(end, from, to as u32, bytes, send) {
             self.push(arrival, number, GoalEvent::Begin(ReadyElement::Message(send, None)));

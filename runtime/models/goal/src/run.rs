@@ -98,7 +98,7 @@ pub fn run(graph: &GoalGraph, carrier: Carrier, order: ReadyOrder) -> Result<Goa
         calculations,
         sends,
         receives,
-        bytes: execution.sent.1,
+        bytes: execution.sent_bytes,
         deadlock,
         failure,
         orders: execution.ranks.into_iter().map(|state| state.order).collect(),
@@ -109,7 +109,7 @@ pub fn run(graph: &GoalGraph, carrier: Carrier, order: ReadyOrder) -> Result<Goa
 fn named(graph: &GoalGraph, execution: &Execution, operation: u32) -> String {
     let (block, own) = (execution.block(operation), execution.own_number(operation));
     let (rank, operations) = &graph.blocks[block];
-    let text = match operations.works[own as usize] {
+    let text = match execution.work(operation) {
         Work::Send { bytes, to, tag } => format!("send {bytes}b to {to} tag {tag}"),
         Work::Receive { bytes, from, tag } => {
             let from = if from == ANY_SOURCE { "-1".to_owned() } else { from.to_string() };
@@ -175,22 +175,12 @@ fn failure(graph: &GoalGraph, execution: &Execution) -> Option<String> {
     }
     let mut left = execution.queues.left();
     let first = left.next()?;
+    let Work::Send { to, .. } = execution.work(first) else { return None };
     let others = match left.count() {
         0 => String::new(),
         1 => "; another message is not either".to_owned(),
         count => format!("; {count} more messages are not either"),
     };
     let send = named(graph, execution, first);
-    Some(format!(
-        "{send} is never received: give rank {} a recv for it{others}",
-        receiver(graph, execution, first)
-    ))
-}
-
-/// Returns the rank that a send goes to.
-fn receiver(graph: &GoalGraph, execution: &Execution, send: u32) -> i32 {
-    match graph.blocks[execution.block(send)].1.works[execution.own_number(send) as usize] {
-        Work::Send { to, .. } => to,
-        _ => ANY_SOURCE,
-    }
+    Some(format!("{send} is never received: give rank {to} a recv for it{others}"))
 }

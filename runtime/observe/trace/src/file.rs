@@ -1,4 +1,4 @@
-//! The file around a trace's contents (runtime/observe/trace/FORMAT.md): what it is, its version, how long the
+//! The file around a trace's contents (FORMAT.md): what it is, its version, how long the
 //! contents are and their check sum, and these, compressed. What a process saves while the program runs
 //! ([`crate::saved`]) is in such a file too, with another beginning.
 

@@ -1,5 +1,5 @@
 //! The recording of one process, for itself: as it goes to the process that makes the file of all, and as it
-//! is saved while the program runs (runtime/observe/trace/FORMAT.md, "Parts"). [`join`] makes one trace of several.
+//! is saved while the program runs (FORMAT.md, "Parts"). [`join`] makes one trace of several.
 
 use crate::builder::Builder;
 use crate::codec::{Put, Reader, Result};

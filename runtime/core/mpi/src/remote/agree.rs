@@ -203,7 +203,8 @@ impl World {
     /// The least time at which a rank of another process acts because of what this one did since all knew of
     /// it, or the shared network does.
     fn soonest_elsewhere(&mut self) -> Time {
-        let network = self.messages.fabric_mut().next_reach();
+        let times = self.messages.fabric_mut().next_times();
+        let network = self.messages.fabric().reach(times);
         self.messages.peers_mut().others().streams.soonest().min(network)
     }
 
@@ -311,7 +312,8 @@ impl World {
         self.welcome();
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
-        let network = messages.fabric_mut().next_reach();
+        let times = messages.fabric_mut().next_times();
+        let network = messages.fabric().reach(times);
         let told = agreeing.arbiter.conclude(network, |handshakes| messages.fabric().lookahead(handshakes));
         for (process, verdict) in told {
             if process == 0 {

@@ -1,6 +1,5 @@
-//! The order rules (`runtime/core/mpi/src/decisions.rs`), taken literally, in two ways: every message and every
-//! receive is looked at each time, and one thing is decided at a time. Slow, and without lookahead, queues or
-//! processes.
+//! The order rules (`src/decisions.rs`), taken literally, in two ways: every message and every receive is
+//! looked at each time, and one thing is decided at a time. Slow, and without lookahead, queues or processes.
 
 use super::program::{Op, Outcome, Program, Seen, Step};
 

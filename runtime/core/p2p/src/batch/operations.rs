@@ -74,10 +74,4 @@ impl Batch {
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
-
-    /// Returns `true` if a receive was added last.
-    #[inline]
-    pub fn ends_with_receive(&self) -> bool {
-        self.operations[..self.count].last().is_some_and(|operation| operation.to == NIL)
-    }
 }

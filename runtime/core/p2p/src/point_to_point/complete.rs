@@ -49,8 +49,8 @@ impl Completing<'_> {
         Some(status)
     }
 
-    /// Moves the mounted rank's clock to the arrival of the message in `node` and charges its overhead. `told`
-    /// is what recorders learn of it: bytes and tag.
+    /// Moves the mounted rank's clock to the arrival of the message in `node` and charges its overhead.
+    /// `told` is what recorders learn of it: bytes and tag.
     // The receive overhead comes after the arrival and the waiting: it is the receiver's processor that works
     // then (LogGP's `o`).
     #[inline(always)]

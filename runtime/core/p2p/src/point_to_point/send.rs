@@ -310,11 +310,6 @@ impl Messages {
         if mode == SendMode::Buffered {
             self.requests.claim_buffer(objects, me, comm, bytes)?;
         }
-        // The receives before it may tell senders of their match, by messages that enter a shared network
-        // before this one.
-        if self.fabric.is_shared() && self.batch.ends_with_receive() {
-            self.flush_batch();
-        }
         let at = self.ranks.inject(self.fabric.wire(), me);
         let mut transit = Transit::at(Time::MAX);
         let mut request = REQUEST_SENT;

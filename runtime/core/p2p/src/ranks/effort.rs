@@ -26,7 +26,7 @@ impl Compute {
     }
 }
 
-/// CompletionEffect of a call on the batch that its rank has started and that is deferred (`batch.rs`).
+/// Effect of a call on the batch that its rank has started and that is deferred (`batch.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Course {
     /// The deferred batch is done before the call.

@@ -2,6 +2,7 @@
 //! what their links did and which ranks sit there.
 
 use super::{LinkEnd, LinkReport, NetworkReport};
+use crate::Endpoint;
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -56,6 +57,13 @@ pub struct BusyLink {
 }
 
 impl NetworkReport {
+    /// Adds where the load and so many ranks are, each of which has a place of the machine.
+    pub fn with_ranks(mut self, ranks: u32, place: impl Fn(u32) -> Endpoint) -> NetworkReport {
+        let map = self.map(ranks, |rank| place(rank).0 / self.places);
+        self.map = map;
+        self
+    }
+
     /// Returns where the load lies, of so many ranks of which each is at an endpoint of the network. O(links
     /// + ranks).
     pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> RouterMap {

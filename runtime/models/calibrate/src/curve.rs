@@ -7,6 +7,10 @@ use crate::table::Row;
 const SPIKE: f64 = 1.6;
 /// A spike also passes a neighbour by this factor, which a step between two sizes does not.
 const BEYOND: f64 = 1.3;
+/// A time is on the line through the two sizes before it if it is no farther off in proportion.
+const ON_THE_LINE: f64 = 0.25;
+/// A time grows with the size, noise apart, by no more than the size does.
+const GROWS: f64 = 1.1;
 /// Segments of a piecewise cost; a machine takes at most 64.
 const MAX_PIECES: usize = 48;
 
@@ -133,6 +137,19 @@ fn median(same: &[Row]) -> Row {
     Row { seconds: (low.seconds + high.seconds) / 2.0, ..low }
 }
 
+/// Returns `true` if a row is on the line through the two before it: copies of a library grow like this until
+/// a size from which on it copies no more, and the fall behind that size is no outlier.
+fn continues(rows: &[Row], at: usize) -> bool {
+    let Some([first, second, here]) = at.checked_sub(2).and_then(|from| rows.get(from..=at)) else {
+        return false;
+    };
+    let width = (second.bytes - first.bytes) as f64;
+    let slope = (second.seconds - first.seconds) / width;
+    let line = second.seconds + slope * (here.bytes - second.bytes) as f64;
+    let most = GROWS * first.seconds * (second.bytes as f64 / first.bytes.max(1) as f64);
+    second.seconds <= most && (here.seconds / line - 1.0).abs() <= ON_THE_LINE
+}
+
 /// Returns the index of the row that is the farthest off its neighbours, if that is a spike.
 fn farthest(rows: &[Row]) -> Option<usize> {
     let off = |at: usize| -> Option<f64> {
@@ -143,7 +160,8 @@ fn farthest(rows: &[Row]) -> Option<usize> {
             (Some(before), Some(after)) => (before * after).sqrt(),
             (one, other) => one.or(other)?,
         };
-        let above = after.filter(|after| here > BEYOND * after).map(|_| here / middle);
+        let is_above = |after: &f64| here > BEYOND * after && !continues(rows, at);
+        let above = after.filter(is_above).map(|_| here / middle);
         let below = before.filter(|before| here * BEYOND < *before).map(|_| middle / here);
         above.into_iter().chain(below).filter(|off| *off > SPIKE).max_by(f64::total_cmp)
     };
@@ -179,6 +197,10 @@ mod tests {
         assert_eq!(left_out, [row(4, 3.0)]);
         assert_eq!(curve.at(64), 4.0);
         assert!((curve.at(4) - 1.0333).abs() < 1e-3);
+        // Copies that grow in proportion end at a size.
+        let copies = [1.3, 1.5, 1.86, 2.6, 4.15, 2.26, 2.5];
+        let rows: Vec<Row> = copies.iter().zip(8..).map(|(&time, power)| row(1 << power, time)).collect();
+        assert_eq!(Curve::of(&rows).1, []);
         // A protocol that copies less takes less time from a size on.
         let falls = [0.74, 1.15, 1.82, 2.98, 2.15, 2.67, 4.56];
         let rows: Vec<Row> = falls.iter().zip(0..).map(|(&time, power)| row(1 << power, time)).collect();

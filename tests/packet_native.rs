@@ -70,6 +70,18 @@ fn programs_whose_ranks_depend_on_each_other_do() {
     }
 }
 
+/// What leaves at the instant of a decision is one set, whoever drives the network: on a process that has the
+/// network it must not leave before the decision.
+#[test]
+fn what_leaves_when_a_receive_is_decided_waits_for_the_decision() {
+    let machine = "fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps/rank:eager=0";
+    let run = || {
+        let run = Run::program("random_orders.c").ranks(7).machine(machine);
+        run.arg("934525").arg("4").arg("9").arg("20").variable("XSIM_COMPUTE", "none")
+    };
+    same(run, MPICH, &[2, 3]);
+}
+
 #[test]
 fn open_mpi_carries_it_as_mpich_does() {
     same(

@@ -37,7 +37,8 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src \
+                    'unsafe-inline'; script-src 'unsafe-inline'";
                 title { (headline(run)) }
                 style { (PreEscaped(include_str!("page/style.css"))) }
             }
@@ -62,29 +63,38 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
                         section {
                             h2 { "Network" }
                             p { (said) "." }
-                            (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers"))
+                            (plain(&table,
+                                "Links of the simulated network: shares of the run's time and of their \
+                                 buffers"))
                             @if let Some(links) = over_time(run) {
                                 figure {
-                                    (chart::links(links, run.virtual_time_ps, &format!("How busy links were over virtual time. {}", busiest_time(links))))
+                                    (chart::links(links, run.virtual_time_ps, &format!(
+                                        "How busy links were over virtual time. {}", busiest_time(links))))
                                     figcaption class="soft" {
-                                        "How busy links were: the area is the mean of all, and as high as the picture if all were always busy"
-                                        @if !links.most.is_empty() { "; the line is the busiest link of each stretch" }
+                                        "How busy links were: the area is the mean of all, and as high as \
+                                         the picture if all were always busy"
+                                        @if !links.most.is_empty() {
+                                            "; the line is the busiest link of each stretch" }
                                         ". " (busiest_time(links)) "."
                                     }
                                 }
                             }
                             @if let Some((map, routers)) = map(run) {
                                 (topology::topology(&map, routers))
-                                details { summary { "The busiest links" } (plain(&busiest(&map), "Directions of cables that were busy longest")) }
+                                details { summary { "The busiest links" } (plain(&busiest(&map),
+                                    "Directions of cables that were busy longest")) }
                             }
                         }
                     }
-                    section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
+                    section { h2 { "Functions" } (plain(&functions(run),
+                        "MPI functions, those that took most first")) }
                     section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
-                    section { h2 { "Machine, host and options" } (plain(&settings(report), "What the run was made with")) }
+                    section { h2 { "Machine, host and options" } (plain(&settings(report),
+                        "What the run was made with")) }
                 }
                 p id="said" class="soft" role="status" {}
-                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". docs/reference/report.md says what each figure means." } }
+                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". \
+                    docs/reference/report.md says what each figure means." } }
                 script { (PreEscaped(include_str!("page/script.js"))) }
             }
         }
@@ -137,7 +147,9 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
                     (plain(&found.table(), "As POP defines them: each is the product of the parts below it"))
                     @if let Some(note) = found.note { p class="soft" { (note) } }
                     @if found.ideal.is_none() {
-                        p class="soft" { "Serialisation and transfer need a run of the same program with -xsim-mn none: xsim report --ideal IDEAL.json." }
+                        p class="soft" {
+                            "Serialisation and transfer need a run of the same program with -xsim-mn none: \
+                             xsim report --ideal IDEAL.json." }
                     }
                 }
                 Err(why) => p { (why) },
@@ -149,12 +161,14 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
 fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Markup {
     html! {
         @if !profile.regions.is_empty() {
-            section { h2 { "Regions" } (plain(&regions(run, profile, ideal), "What ranks did in the regions that the program names, and POP's efficiencies there")) }
+            section { h2 { "Regions" } (plain(&regions(run, profile, ideal),
+                "What ranks did in the regions that the program names, and POP's efficiencies there")) }
         }
         section {
             h2 { "Wait states" }
             @let states = wait_states(run, profile);
-            @if states.rows.is_empty() { p { (NOTHING_LOST) } } @else { (plain(&states, "Time lost because another rank was late")) }
+            @if states.rows.is_empty() { p { (NOTHING_LOST) } } @else { (plain(&states,
+                "Time lost because another rank was late")) }
         }
         section {
             h2 id="sites" { "Call sites" }
@@ -165,7 +179,9 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
         @if !kinds.rows.is_empty() {
             section {
                 h2 { "Collectives" }
-                (folded(kinds, "time", "Algorithms that collective calls took, by place and size; shares are of all ranks' time"))
+                (folded(kinds, "time",
+                    "Algorithms that collective calls took, by place and size; shares are of all ranks' \
+                     time"))
                 p class="soft" { (collectives::MEANING) }
             }
         }
@@ -173,26 +189,31 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
             h2 { "Over time" }
             div id="zoom" {}
             figure {
-                (chart::series(&profile.series, run.ranks, run.virtual_time_ps, "Ranks outside MPI, in MPI and waiting, over virtual time"))
+                (chart::series(&profile.series, run.ranks, run.virtual_time_ps,
+                    "Ranks outside MPI, in MPI and waiting, over virtual time"))
                 p class="soft" { "Ranks that are outside MPI, in MPI and waiting, over virtual time." }
                 (key())
             }
             @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
             @if most > 0 {
                 figure {
-                    (chart::under_way(&profile.series, run.virtual_time_ps, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
-                    figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
+                    (chart::under_way(&profile.series, run.virtual_time_ps, &format!(
+                        "Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
+                    figcaption class="soft" {
+                        "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
                 }
             }
         }
         section {
             h2 { "Over ranks" }
             figure {
-                (chart::load(&profile.load, run.ranks, run.virtual_time_ps, "Time outside MPI, in MPI and waiting, by rank"))
+                (chart::load(&profile.load, run.ranks, run.virtual_time_ps,
+                    "Time outside MPI, in MPI and waiting, by rank"))
                 p class="soft" { "Share of the run's time by rank." }
                 (key())
                 @if profile.load.iter().any(|load| load.ranks > 1) {
-                    p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
+                    p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the \
+                        rank of each that computes longest." }
                 }
             }
         }
@@ -217,13 +238,19 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
             h2 id="path" { "Critical path" }
             p { (critical::said(path)) "." }
             figure { (chart::strip(&critical::said(path), &parts, classes)) }
-            (folded(critical::sites(path, SITES), "of the path", "Places that the run's time depends on; a place that took no time would save its part at most"))
+            (folded(critical::sites(path, SITES), "of the path",
+                "Places that the run's time depends on; a place that took no time would save its part at \
+                 most"))
             @if more > 0 { p class="soft" { "And " (more) " more: xsim report shows them as text." } }
-            details { summary { "By rank" } (plain(&critical::ranks(path), "Ranks that have most of the path")) }
+            details { summary { "By rank" } (plain(&critical::ranks(path),
+                "Ranks that have most of the path")) }
         }
         @if !delays.rows.is_empty() {
-            section { h2 { "Delays" } (folded(delays, "of all", "Places where time is lost, and the places whose calls came late")) }
-            @if !costs.rows.is_empty() { section { h2 { "Delay costs" } (folded(costs, "of all", "Places that ranks lose time to: short-term by waiting for who is there, long-term by waiting for others who do")) } }
+            section { h2 { "Delays" } (folded(delays, "of all",
+                "Places where time is lost, and the places whose calls came late")) }
+            @if !costs.rows.is_empty() { section { h2 { "Delay costs" } (folded(costs, "of all",
+                "Places that ranks lose time to: short-term by waiting for who is there, long-term by \
+                 waiting for others who do")) } }
         }
     }
 }
@@ -250,8 +277,12 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
         section {
             h2 { "Who sends to whom" }
             figure {
-                (chart::heat_map(&folded, run.ranks, &format!("Matrix of senders (down) and receivers (across){blocks}; the table below has the greatest"), amount))
-                figcaption class="soft" { "Senders from top to bottom, receivers from left to right" (blocks) ". Messages of collectives are left out." }
+                (chart::heat_map(&folded, run.ranks, &format!(
+                    "Matrix of senders (down) and receivers (across){blocks}; the table below has the \
+                     greatest"), amount))
+                figcaption class="soft" {
+                    "Senders from top to bottom, receivers from left to right" (blocks) ". Messages of \
+                        collectives are left out." }
             }
             details {
                 summary { "The pairs that exchange most" }
@@ -279,7 +310,8 @@ fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
             } }
             tbody { @for site in shown { (site_row(run, site)) } }
         } }
-        @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that took less: xsim report shows them as text." } }
+        @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that \
+            took less: xsim report shows them as text." } }
     }
 }
 
@@ -448,7 +480,8 @@ mod tests {
         report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));
         let page = page(&report, &Err("none".into()));
         assert!(page.contains(
-            "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the mean, the busiest 99 %"
+            "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the \
+             mean, the busiest 99 %"
         ));
         assert!(page.len() < 3_000_000, "{} bytes", page.len());
         assert!(page.contains("And 1500 more that took less"));

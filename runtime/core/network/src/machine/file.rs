@@ -424,7 +424,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reader_never_panics(text in "(name|network|level|\\[\\[level\\]\\]|topology|size|=| |\"star\"|\"|\\[|\\]|1|,|\n|l|wrap|\"1us\"){0,20}") {
+        fn reader_never_panics(text in "(name|network|level|\\[\\[level\\]\\]|topology|size|=| \
+            |\"star\"|\"|\\[|\\]|1|,|\n\
+            |l|wrap|\"1us\"){0,20}") {
             let _ = machine(&text, "x");
         }
     }

@@ -248,7 +248,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn integers_of_every_width_combine_as_whole_numbers_cut_to_it(pairs in prop::collection::vec((-200i64..200, any::<i64>()), 0..20)) {
+        fn integers_of_every_width_combine_as_whole_numbers_cut_to_it(
+            pairs in prop::collection::vec((-200i64..200, any::<i64>()), 0..20),
+        ) {
             agrees!(pairs, I8 i8, I16 i16, I32 i32, I64 i64, Long i64, U8 u8, U16 u16, U32 u32, U64 u64, UnsignedLong u64);
         }
     }

@@ -81,7 +81,8 @@ pub fn framed(
     html! {
         div class=(format!("plot {class}")) {
             div class="beside" aria-hidden="true" {
-                @for mark in beside { span style=(format!("{side}:calc({:.2}% - .7em)", mark.at * 100.0)) { (mark.text) } }
+                @for mark in beside { span style=(format!(
+                    "{side}:calc({:.2}% - .7em)", mark.at * 100.0)) { (mark.text) } }
             }
             (picture)
             div class="below" aria-hidden="true" data-zoom=[zoom_ps] {

@@ -92,7 +92,8 @@ pub fn topology(map: &LoadMap, routers: u64) -> Markup {
                     }
                 }
             }
-            (scale("load", SHADES as u32, "0 %", &share(most), "of the time: the busiest link out of a router"))
+            (scale("load", SHADES as u32, "0 %", &share(most),
+                "of the time: the busiest link out of a router"))
             figcaption class="soft" {
                 "Routers by number, row after row" (blocks) (bands)
                 ". The bar below is how many ranks sit there. Pointing at one tells which."

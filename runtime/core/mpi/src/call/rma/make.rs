@@ -72,8 +72,9 @@ pub(super) fn shared(
         return Err(Failure::new(
             ErrorClass::RMA_SHARED,
             format!(
-                "rank {far} of MPI_COMM_WORLD is on another process of this run, so that its memory cannot be shared: use a communicator of \
-                 MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, and processes that do not cut the nodes of the machine"
+                "rank {far} of MPI_COMM_WORLD is on another process of this run, so that its memory cannot \
+                 be shared: use a communicator of MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, and \
+                 processes that do not cut the nodes of the machine"
             ),
         ));
     }

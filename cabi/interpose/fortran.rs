@@ -47,8 +47,9 @@ pub fn is_inside() -> Option<&'static str> {
     let is_called = rank::is_any_called(&STATEMENTS.map(|name| name.trim_matches('_')))
         && !NextSymbol::new(c"_gfortran_st_write").exists();
     is_called.then_some(
-        "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank units of its own; \
-         link it with xsim fc, which leaves -static-libgfortran out, or without that option",
+        "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank \
+         units of its own; link it with xsim fc, which leaves -static-libgfortran out, or without that \
+         option",
     )
 }
 

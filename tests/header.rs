@@ -74,7 +74,8 @@ fn committed_xsim_header_is_made_from_the_source() {
         sys_includes: vec!["stddef.h".into()],
         usize_is_size_t: true,
         header: Some(
-            "// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do not edit. In Fortran the\n\
+            "// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do \
+             not edit. In Fortran the\n\
              // functions have the same names; declare them integer or double precision, and external."
                 .into(),
         ),

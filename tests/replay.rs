@@ -215,7 +215,11 @@ fn reductions_of_every_predefined_datatype_are_replayed() {
     }
     assert!(calls.lines().count() > 60, "{calls}");
     let program = format!(
-        "#include <mpi.h>\nstatic char in[64], out[64];\nint main(int argc, char **argv) {{\n    MPI_Init(&argc, &argv);\n{calls}    MPI_Finalize();\n    return 0;\n}}\n"
+        "#include <mpi.h>\n\
+         static char in[64], out[64];\n\
+         int main(int argc, char **argv) {{\n    MPI_Init(&argc, &argv);\n\
+         {calls}    MPI_Finalize();\n    return 0;\n\
+         }}\n"
     );
     std::fs::write(&source, program).unwrap();
     let trace = recorded(

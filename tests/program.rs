@@ -280,12 +280,15 @@ fn a_program_that_reaches_the_library_through_another_runs_with_the_command() {
     )
     .unwrap();
     let main = directory.join("main.c");
-    std::fs::write(&main,
+    std::fs::write(
+        &main,
         "#include <stdio.h>\n\
          #include <stdlib.h>\n\
          int start(void);\n\
-         int main(void) \
-         { int size = start(); printf(\"%d %s\\n\", size, getenv(\"LD_PRELOAD\") ? \"preloaded\" : \"clean\"); return 0; }\n").unwrap();
+         int main(void) { int size = start(); printf(\"%d %s\\n\", size, getenv(\"LD_PRELOAD\") ? \
+         \"preloaded\" : \"clean\"); return 0; }\n",
+    )
+    .unwrap();
     let built = common::command(&["cc", "-shared", "-o"]).arg(&library).arg(&middle).status().unwrap();
     assert!(built.success());
     let program = directory.join("main");

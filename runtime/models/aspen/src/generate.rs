@@ -66,7 +66,8 @@ impl Application {
         }
         program += "\n\
             int main(int argc, char **argv)\n\
-            {\n    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    MPI_Comm_size(MPI_COMM_WORLD, &size);\n";
+            {\n    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    \
+            MPI_Comm_size(MPI_COMM_WORLD, &size);\n";
         program += &writer.body;
         program += "    MPI_Finalize();\n    return 0;\n}\n";
         Ok(program)

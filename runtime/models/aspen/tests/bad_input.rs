@@ -211,8 +211,8 @@ fn on(machine: &Machine, uses: &str, socket: &str) -> String {
 
 #[test]
 fn machines_without_what_is_asked_for_are_refused() {
-    let parts = "node box { socket [2] cpu } socket cpu { core [4] x } core x \
-        { resource flops(n) [n / 0] with stride(s) [base] resource intops(n) [0 - n] resource loads(n) [n] with stride(s) [s * base] }";
+    let parts = "node box { socket [2] cpu } socket cpu { core [4] x } core x { resource flops(n) [n / 0] \
+        with stride(s) [base] resource intops(n) [0 - n] resource loads(n) [n] with stride(s) [s * base] }";
     let whole = machine(&format!("machine m {{ node box }} {parts}"));
     let error = on(&whole, "execute { fops [1] }", "cpu");
     assert!(

@@ -183,8 +183,8 @@ fn collective_operations_know_their_operation_and_bytes() {
 
 #[test]
 fn times_are_counted_over_loops_and_calls() {
-    let text = "model m \
-        { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call a map [2] { call a } } call a } }";
+    let text = "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call \
+        a map [2] { call a } } call a } }";
     let steps = application(text).communication(&EvaluationRequest::default()).unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].times, steps[0].step.times), (31.0, 3));

@@ -19,8 +19,8 @@ fn blocks_are_indented_and_operators_spaced() {
         //end\n\
         }\n\
         }";
-    let expected = "model m \
-        {\n  param n = 5 in 1 .. -2 + 3^2 * (4 - a[1])\n\n  kernel main { execute [n] \"x\" { flops [2 * n] as dp, simd }\n    //end\n  }\n\
+    let expected = "model m {\n  param n = 5 in 1 .. -2 + 3^2 * (4 - a[1])\n\n  kernel main { execute [n] \
+        \"x\" { flops [2 * n] as dp, simd }\n    //end\n  }\n\
         }\n";
     assert_eq!(formatted(text), expected);
 }
@@ -33,8 +33,8 @@ fn lines_that_go_on_are_indented_once_more() {
         simd [base/4]\n\
         resource loads(b) [b/bw]\n\
         }\n";
-    let expected = "core c \
-        {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / 4]\n  resource loads(b) [b / bw]\n\
+    let expected = "core c {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / \
+        4]\n  resource loads(b) [b / bw]\n\
         }\n";
     assert_eq!(formatted(text), expected);
 }

@@ -55,10 +55,11 @@ fn round_robin_deals_over_the_outermost_level() {
 
 #[test]
 fn the_rank_level_carries_overheads_placement_and_processor() {
-    let machine =
-        Machine::parse(
-            "star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5,flops=5Gflop/s")
-            .unwrap();
+    let machine = Machine::parse(
+        "star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5,\
+         flops=5Gflop/s",
+    )
+    .unwrap();
     assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
     let overheads = machine.overheads;
     assert_eq!(

@@ -41,7 +41,8 @@ impl<W: Write> Chrome<W> {
             write!(
                 out,
                 ",\n\
-                 {{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{rank}}}}}"
+                 {{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\
+                 \"args\":{{\"sort_index\":{rank}}}}}"
             )?;
         }
         Ok(Chrome {
@@ -94,7 +95,8 @@ impl<W: Write> Output for Chrome<W> {
                 write!(
                     out,
                     ",\n\
-                     {{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\"name\":\"message\",",
+                     {{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\
+                     \"name\":\"message\",",
                     Micro(at)
                 )?;
                 // A text: a number this large is not exact in JavaScript.
@@ -114,7 +116,8 @@ impl<W: Write> Output for Chrome<W> {
                 write!(
                     out,
                     ",\n\
-                     {{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\"args\":{{\"{unit}\":{value}}}}}",
+                     {{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\
+                     \"args\":{{\"{unit}\":{value}}}}}",
                     Micro(at)
                 )
             }

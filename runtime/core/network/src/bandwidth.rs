@@ -340,7 +340,9 @@ mod tests {
     }
 
     prop_compose! {
-        fn bandwidth()(whole in 0u64..100_000, fraction in 0u32..1_000_000, unit in 0usize..UNITS.len()) -> String {
+        fn bandwidth()(
+            whole in 0u64..100_000, fraction in 0u32..1_000_000, unit in 0usize..UNITS.len()
+        ) -> String {
             format!("{whole}.{fraction:06}{}", UNITS[unit].0)
         }
     }

@@ -156,7 +156,8 @@ const MACHINE: &str = "
     node box { socket [2] cpu socket [1] gpu static power [7] }
     socket cpu { core [4] x memory ram static power [5] }
     socket gpu { core [16] g memory ram static power [3] }
-    core x { resource flops(n) [n / clock] with dp [base * 2], simd [base / 4] resource intops(n) [n / clock] dynamic power [2] }
+    core x { resource flops(n) [n / clock] with dp [base * 2], simd [base / 4]
+        resource intops(n) [n / clock] dynamic power [2] }
     core g { resource flops(n) [n / (clock / 10)] }
     memory ram {
       property capacity [giga]

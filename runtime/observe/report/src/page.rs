@@ -198,9 +198,13 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
             @if most > 0 {
                 figure {
                     (chart::under_way(&profile.series, run.virtual_time_ps, &format!(
-                        "Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
+                        "Bytes of point-to-point messages under way, over virtual time; at most {}",
+                        bytes(most)
+                    )))
                     figcaption class="soft" {
-                        "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
+                        "Bytes of point-to-point messages under way, in the mean of a stretch of "
+                        (short(profile.series.bin_ps)) ": at most " (bytes(most)) "."
+                    }
                 }
             }
         }
@@ -257,7 +261,11 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
 
 fn key() -> Markup {
     html! {
-        ul class="key" { li { i class="compute" {} "outside MPI" } li { i class="mpi" {} "in MPI" } li { i class="wait" {} "waiting" } }
+        ul class="key" {
+            li { i class="compute" {} "outside MPI" }
+            li { i class="mpi" {} "in MPI" }
+            li { i class="wait" {} "waiting" }
+        }
     }
 }
 
@@ -288,7 +296,11 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
                 summary { "The pairs that exchange most" }
                 div class="wide" tabindex="0" { table {
                     caption { "Point-to-point messages" }
-                    thead { tr { th scope="col" { "from" } th scope="col" { "to" } th scope="col" class="number" { "sent" } } }
+                    thead { tr {
+                        th scope="col" { "from" }
+                        th scope="col" { "to" }
+                        th scope="col" class="number" { "sent" }
+                    } }
                     tbody { @for (from, to, value) in chart::greatest(&folded, PAIRS) {
                         tr { td { (from) } td { (to) } td class="number" { (amount(value)) } }
                     } }
@@ -299,14 +311,18 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
 }
 
 fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
-    let heading = |name: &str, number: bool| html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } };
+    let heading = |name: &str, number: bool| {
+        html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } }
+    };
     let shown = profile.sites.iter().take(SITES);
     html! {
         div class="wide" tabindex="0" { table class="sorts" {
             caption { "Places in the program that call MPI; shares are of all ranks' time. A heading sorts." }
             thead { tr {
-                (heading("call site", false)) (heading("function", false)) (heading("calls", true)) (heading("bytes", true)) (heading("time", true))
-                (heading("waits", true)) (heading("a call", true)) (heading("deviation", true)) (heading("longest", true)) th scope="col" { "durations" }
+                (heading("call site", false)) (heading("function", false)) (heading("calls", true))
+                (heading("bytes", true)) (heading("time", true)) (heading("waits", true))
+                (heading("a call", true)) (heading("deviation", true)) (heading("longest", true))
+                th scope="col" { "durations" }
             } }
             tbody { @for site in shown { (site_row(run, site)) } }
         } }
@@ -319,7 +335,11 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
     let whole = whole(run);
     html! {
         tr {
-            td { code { (site.site) } @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } } (callers(whole, site)) }
+            td {
+                code { (site.site) }
+                @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } }
+                (callers(whole, site))
+            }
             td { (site.function) }
             td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
             td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
@@ -339,11 +359,15 @@ fn callers(whole: u128, site: &SiteCost) -> Markup {
     html! {
         @if !site.callers.is_empty() {
             details class="callers" {
-                summary { "called from " @match site.callers.len() { 1 => { "one place" } count => { (count) " places" } } }
+                summary {
+                    "called from "
+                    @match site.callers.len() { 1 => { "one place" } count => { (count) " places" } }
+                }
                 ul {
                     @for cost in site.callers.iter().take(CHAINS) {
                         li {
-                            (percent(cost.time_ps, whole)) ", waits " (percent(cost.wait_ps, whole)) ", " (grouped(cost.calls.into())) " calls"
+                            (percent(cost.time_ps, whole)) ", waits " (percent(cost.wait_ps, whole)) ", "
+                            (grouped(cost.calls.into())) " calls"
                             ol { @for name in &cost.chain { li { code { (name) } } } }
                         }
                     }
@@ -365,7 +389,10 @@ fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     html! {
         @if !table.rows.is_empty() { (plain(&table, caption)) }
         @if !rest.rows.is_empty() {
-            details { summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" } (plain(&rest, caption)) }
+            details {
+                summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" }
+                (plain(&rest, caption))
+            }
         }
     }
 }
@@ -386,9 +413,16 @@ fn plain(table: &Table, caption: &str) -> Markup {
     html! {
         div class="wide" tabindex="0" { table {
             caption { (caption) }
-            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) { th scope="col" class=[class(at)] { (name) } } } }
+            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) {
+                th scope="col" class=[class(at)] { (name) }
+            } } }
             tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate().take(beside) {
-                td class=[class(at)] { (cell.text) @if let Some(text) = below(row).filter(|_| at == 0) { p class="lost-to" { (table.columns[beside].0) " " (text) } } }
+                td class=[class(at)] {
+                    (cell.text)
+                    @if let Some(text) = below(row).filter(|_| at == 0) {
+                        p class="lost-to" { (table.columns[beside].0) " " (text) }
+                    }
+                }
             } } } }
         } }
     }
@@ -474,7 +508,12 @@ mod tests {
             collectives: Vec::new(),
         };
         let mut report = of(1 << 20, profile);
-        let cell = serde_json::json!({ "use_mean": 0.123_456_789, "use_max": 0.987_654_321, "ranks": 2048, "between": [1_000_000, 1_002_047] });
+        let cell = serde_json::json!({
+            "use_mean": 0.123_456_789,
+            "use_max": 0.987_654_321,
+            "ranks": 2048,
+            "between": [1_000_000, 1_002_047]
+        });
         let map =
             serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
         report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));

@@ -170,11 +170,14 @@ type Program = Vec<Vec<Made>>;
 
 fn made() -> impl Strategy<Value = Made> {
     prop_oneof![
-        4 => (1u16..3, any::<bool>(), -3i32..6, 0i32..3, 1i64..4, 0u32..2).prop_map(|(function, relative, peer, tag, count, comm)| {
+        4 => (1u16..3, any::<bool>(), -3i32..6, 0i32..3, 1i64..4, 0u32..2)
+            .prop_map(|(function, relative, peer, tag, count, comm)| {
             let peer = if relative { peer } else { peer.max(0) };
             Made::Message { function, relative, peer, tag, count, comm }
         }),
-        2 => (1u32..6, any::<bool>(), any::<bool>()).prop_map(|(count, by_rank, wildcard)| Made::Waitall { count, by_rank, wildcard }),
+        2 => (1u32..6, any::<bool>(), any::<bool>()).prop_map(
+            |(count, by_rank, wildcard)| Made::Waitall { count, by_rank, wildcard }
+        ),
         1 => (1u32..5).prop_map(|divisor| Made::Split { divisor }),
         1 => (0u64..1_000_000).prop_map(Made::Compute),
     ]

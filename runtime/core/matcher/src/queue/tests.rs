@@ -18,7 +18,8 @@ fn step() -> impl Strategy<Value = Step> {
     let tag = 0..3i32;
     prop_oneof![
         // More arrive than leave, so that queues grow beyond one block and shrink again.
-        800 => (0..6u32, tag.clone(), 0..40u64).prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
+        800 => (0..6u32, tag.clone(), 0..40u64)
+            .prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
         200 => (proptest::option::of(0..6u32), proptest::option::of(tag.clone()), 0..3usize)
             .prop_map(|(source, tag, taken)| Step::First { source, tag, taken }),
         200 => (proptest::option::of(tag), 0..3usize).prop_map(|(tag, taken)| Step::Best { tag, taken }),

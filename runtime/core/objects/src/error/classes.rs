@@ -10,7 +10,8 @@ macro_rules! classes {
             pub const $name: ErrorClass = ErrorClass(abi::$mpi);)*
         }
         /// Every predefined class: value, MPI name, sentence; ascending by value.
-        pub const PREDEFINED: &[(ErrorClass, &str, &str)] = &[$((ErrorClass(abi::$mpi), stringify!($mpi), $text),)*];
+        pub const PREDEFINED: &[(ErrorClass, &str, &str)] =
+            &[$((ErrorClass(abi::$mpi), stringify!($mpi), $text),)*];
     };
 }
 

@@ -105,7 +105,8 @@ pub fn scale(class: &str, shades: u32, least: &str, most: &str, how: &str) -> Ma
             span { (least) }
             svg viewBox=(format!("0 0 {shades} 1")) preserveAspectRatio="none" aria-hidden="true" {
                 @for shade in 0..shades {
-                    rect class=(class) x=(shade) width="1" height="1" fill-opacity=(format!("{:.2}", f64::from(shade + 1) / f64::from(shades))) {}
+                    rect class=(class) x=(shade) width="1" height="1"
+                        fill-opacity=(format!("{:.2}", f64::from(shade + 1) / f64::from(shades))) {}
                 }
             }
             span { (most) }

@@ -45,7 +45,9 @@ fn make(
 
 macro_rules! flavors {
     ($($name:ident $flavor:ident;)*) => { $(
-        pub(super) fn $name(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<AgreedHandles> {
+        pub(super) fn $name(
+            _: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions
+        ) -> Result<AgreedHandles> {
             let owner = contributions[0].1;
             make(objects, comm, Flavor::$flavor, owner, parts(&contributions))
         }

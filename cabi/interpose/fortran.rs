@@ -77,8 +77,10 @@ statements! {
         _ => p.unit,
     };
     _gfortran_st_close c"_gfortran_st_close", |p| fortran_units::close(p.unit);
-    _gfortran_st_read c"_gfortran_st_read", |p| fortran_units::transfer(p.unit, true, p.flags & FORMATTED != 0);
-    _gfortran_st_write c"_gfortran_st_write", |p| fortran_units::transfer(p.unit, false, p.flags & FORMATTED != 0);
+    _gfortran_st_read c"_gfortran_st_read",
+        |p| fortran_units::transfer(p.unit, true, p.flags & FORMATTED != 0);
+    _gfortran_st_write c"_gfortran_st_write",
+        |p| fortran_units::transfer(p.unit, false, p.flags & FORMATTED != 0);
     _gfortran_st_inquire c"_gfortran_st_inquire", |p| fortran_units::translate(p.unit);
     _gfortran_st_rewind c"_gfortran_st_rewind", |p| fortran_units::translate(p.unit);
     _gfortran_st_backspace c"_gfortran_st_backspace", |p| fortran_units::translate(p.unit);
@@ -101,7 +103,9 @@ macro_rules! functions {
             // more as it gave.
             unsafe {
                 let number = fortran_units::translate(*unit);
-                REAL.get::<unsafe extern "C" fn(*const i32, Word, Word, Word) -> Word>()(&raw const number, second, third, fourth)
+                REAL.get::<unsafe extern "C" fn(*const i32, Word, Word, Word) -> Word>()(
+                    &raw const number, second, third, fourth
+                )
             }
         }
     )* };

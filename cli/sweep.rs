@@ -27,11 +27,13 @@ pub fn command() -> Command {
         .override_usage(
             "xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim run] PROGRAM \
              [ARGS]...\n       xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim \
-             replay] TRACE")
+             replay] TRACE",
+        )
         .after_help(
             "NAME is an option of the run (np, mn, placement, ...), coll.FUNCTION for the algorithm of a \
              collective, or any name that stands as {NAME} behind --, as in -m star:l={l},b=10Gbps. Results \
-             are in DIR/sweep.csv, the report of each run beside it (docs/reference/sweep.md).")
+             are in DIR/sweep.csv, the report of each run beside it (docs/reference/sweep.md).",
+        )
         .arg(
             Arg::new("vary")
                 .long("vary")
@@ -40,24 +42,51 @@ pub fn command() -> Command {
                 .action(clap::ArgAction::Append)
                 .help(
                     "What is varied: values with commas between them (semicolons where values have commas); \
-                     0.1us..10us*10 multiplies, 1..5+1 adds"),
+                     0.1us..10us*10 multiplies, 1..5+1 adds",
+                ),
         )
-        .arg(path("output", "DIR").short('o').required(true).help(
-            "Where results go; those that are there already are taken as they are"))
-        .arg(Arg::new("jobs").long("jobs").value_name("N").value_parser(clap::value_parser!(u32).range(1..)).help(
-            "Runs at a time [default: as many as the host has processors]"))
-        .arg(Arg::new("scaling").long("scaling").value_name("strong|weak").value_parser(["strong", "weak"]).help(
-            "Efficiencies against the fewest ranks: of the same problem, or of one that grows with the \
-             ranks"))
+        .arg(
+            path("output", "DIR")
+                .short('o')
+                .required(true)
+                .help("Where results go; those that are there already are taken as they are"),
+        )
+        .arg(
+            Arg::new("jobs")
+                .long("jobs")
+                .value_name("N")
+                .value_parser(clap::value_parser!(u32).range(1..))
+                .help("Runs at a time [default: as many as the host has processors]"),
+        )
+        .arg(
+            Arg::new("scaling")
+                .long("scaling")
+                .value_name("strong|weak")
+                .value_parser(["strong", "weak"])
+                .help(
+                    "Efficiencies against the fewest ranks: of the same problem, or of one that grows with \
+                     the ranks",
+                ),
+        )
         .arg(path("plot", "FILE.svg|FILE.png").help(
             "Draw virtual times along the first variable with numbers, a line for each combination of the \
-             others"))
-        .arg(path("map", "FILE.svg|FILE.png").help(
-            "Draw virtual times as a map of the two variables that have several values"))
+             others",
+        ))
+        .arg(
+            path("map", "FILE.svg|FILE.png")
+                .help("Draw virtual times as a map of the two variables that have several values"),
+        )
         .arg(Arg::new("limit").long("limit").value_name("TIME").help(
-            "End a run that takes longer than this of the host's time, such as 90s: it counts as failed"))
-        .arg(Arg::new("WORDS").num_args(1..).required(true).last(true).value_parser(clap::value_parser!(OsString)).help(
-            "What stands behind xsim run, or xsim replay"))
+            "End a run that takes longer than this of the host's time, such as 90s: it counts as failed",
+        ))
+        .arg(
+            Arg::new("WORDS")
+                .num_args(1..)
+                .required(true)
+                .last(true)
+                .value_parser(clap::value_parser!(OsString))
+                .help("What stands behind xsim run, or xsim replay"),
+        )
 }
 
 /// Runs it.

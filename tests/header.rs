@@ -50,7 +50,8 @@ const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to t
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
 
 // The same for a block of which parts are shared: xsim_shared_malloc_partial.
-#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
+#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) \
+    xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
 
 // Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10
 // times and its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only
@@ -59,7 +60,8 @@ const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to t
 
 // The same for a block that is known by another name than its place in the program.
 #define XSIM_SAMPLE_AS(file, line, global, count, precision) \
-    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; xsim_runs = xsim_sample_end())
+    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; \
+         xsim_runs = xsim_sample_end())
 "#;
 
 /// `include/xsim.h` says what `cabi/extension.rs` and `cabi/folding.rs` define, comments and all.

@@ -275,7 +275,8 @@ fn in_a_browser_pictures_over_time_zoom_and_tables_sort() {
     let path = run("late_sender", 2, &[MACHINE, "-xsim-profile"]);
     let page = path.with_file_name("run.html");
     report(&[&path, &"-o", &page]).success();
-    let clicks = "document.querySelectorAll('#zoom button')[0].click(); document.querySelectorAll('#zoom button')[3].click();
+    let clicks = "document.querySelectorAll('#zoom button')[0].click();
+        document.querySelectorAll('#zoom button')[3].click();
         document.querySelectorAll('table.sorts thead button')[2].click();";
     let Some(shown) = opened(&page, clicks) else {
         return eprintln!("no Chromium is installed: the page was not opened");

@@ -222,7 +222,8 @@ int main(int argc, char **argv) {
         MPI_Isend(out, 100, MPI_CHAR, before, 2, MPI_COMM_WORLD, &requests[3]);
         xsim_compute(3e-6);
         MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
-        MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         MPI_Allreduce(mine, all, 48, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Bcast(all, 48, MPI_DOUBLE, step % size, MPI_COMM_WORLD);
         HALVES

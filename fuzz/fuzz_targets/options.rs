@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| {
         let mut rest = given.iter();
         assert!(kept.iter().all(|kept| rest.any(|given| given == kept)),
             "{kept:?} is not what is left of {given:?}");
-        assert!(!kept.iter().skip(1).any(|kept| kept.to_string_lossy().starts_with("-xsim-")) || kept == given);
+        assert!(!kept.iter().skip(1).any(|kept| kept.to_string_lossy().starts_with("-xsim-"))
+            || kept == given);
     }
 });

@@ -27,7 +27,8 @@ functions! {
     Iscan Iexscan Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init
     Reduce_init Allreduce_init Reduce_scatter_block_init Scan_init Exscan_init Neighbor_alltoallv
     Ineighbor_alltoallv Neighbor_alltoallv_init Comm_dup Comm_split Comm_create_group
-    Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub Comm_free
+    Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub
+    Comm_free
 }
 
 impl Function {

@@ -90,38 +90,38 @@ fn buffers_that_overlap_in_pending_operations_are_found_with_both_calls() {
         &conflicts("overlaps"),
         &[
             (
-                "MPI_Irecv at conflicts.c:14 overlaps receives into memory that MPI_Irecv at conflicts.c:13 \
+                "MPI_Irecv at conflicts.c:15 overlaps receives into memory that MPI_Irecv at conflicts.c:14 \
                  overlaps receives into, which was not complete",
                 ALL,
             ),
             (
-                "MPI_Send at conflicts.c:15 overlaps sends from memory that MPI_Irecv at conflicts.c:14 \
+                "MPI_Send at conflicts.c:17 overlaps sends from memory that MPI_Irecv at conflicts.c:15 \
                  overlaps receives into",
                 ALL,
             ),
             (
-                "MPI_Recv at conflicts.c:22 overlaps receives into memory that MPI_Isend at conflicts.c:21 \
+                "MPI_Recv at conflicts.c:24 overlaps receives into memory that MPI_Isend at conflicts.c:23 \
                  overlaps sends from",
                 ALL,
             ),
             (
-                "MPI_Startall at conflicts.c:27 overlaps receives into memory that MPI_Recv_init at \
-                 conflicts.c:25 overlaps receives into",
+                "MPI_Startall at conflicts.c:29 overlaps receives into memory that MPI_Recv_init at \
+                 conflicts.c:27 overlaps receives into",
                 ALL,
             ),
             (
-                "MPI_Allreduce at conflicts.c:38 overlaps receives into memory that another buffer of the \
+                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that another buffer of the \
                  same call overlaps",
                 ALL,
             ),
             (
-                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at \
-                 conflicts.c:39 overlaps sends from",
+                "MPI_Allreduce at conflicts.c:42 overlaps receives into memory that MPI_Ibcast at \
+                 conflicts.c:41 overlaps sends from",
                 "(1 on rank 0)",
             ),
             (
-                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at \
-                 conflicts.c:39 overlaps receives into",
+                "MPI_Allreduce at conflicts.c:42 overlaps receives into memory that MPI_Ibcast at \
+                 conflicts.c:41 overlaps receives into",
                 "(2 on 2 ranks, the first of which is rank 1)",
             ),
         ],
@@ -210,7 +210,7 @@ fn programs_that_need_no_buffer_and_leave_their_memory_alone_have_no_findings() 
 
 #[test]
 fn datatypes_with_gaps_overlap_where_their_data_does() {
-    let line = "MPI_Irecv at conflicts.c:73 corner receives into memory that MPI_Irecv at conflicts.c:72 \
+    let line = "MPI_Irecv at conflicts.c:78 corner receives into memory that MPI_Irecv at conflicts.c:77 \
         corner receives into";
     are(&conflicts("corner"), &[(line, ALL)]);
     are(&conflicts("none"), &[]);
@@ -222,13 +222,13 @@ fn messages_received_with_other_types_than_they_were_sent_with_are_found_with_bo
         &conflicts("types"),
         &[
             (
-                "MPI_Recv at conflicts.c:97 types received as MPI_FLOAT what MPI_Send at conflicts.c:96 \
+                "MPI_Recv at conflicts.c:103 types received as MPI_FLOAT what MPI_Send at conflicts.c:102 \
                  types had sent as MPI_INT",
                 ALL,
             ),
             (
-                "MPI_Irecv at conflicts.c:98 types received as a datatype of MPI_Type_create_struct what \
-                 MPI_Send at conflicts.c:99 types had sent as a",
+                "MPI_Irecv at conflicts.c:104 types received as a datatype of MPI_Type_create_struct what \
+                 MPI_Send at conflicts.c:105 types had sent as a",
                 ALL,
             ),
         ],
@@ -242,17 +242,17 @@ fn members_of_a_collective_that_have_other_types_are_found() {
         &conflicts("members"),
         &[
             (
-                "MPI_Bcast at conflicts.c:124 members took part with 4 elements of MPI_FLOAT where the root, \
+                "MPI_Bcast at conflicts.c:130 members took part with 4 elements of MPI_FLOAT where the root, \
                  or rank 0, had 4 elements of MPI_INT",
                 odd,
             ),
             (
-                "MPI_Gather at conflicts.c:125 members took part with 4 elements of MPI_FLOAT where the \
+                "MPI_Gather at conflicts.c:131 members took part with 4 elements of MPI_FLOAT where the \
                  root, or rank 0, had 4 elements of a datatype of MPI_Type_contiguous",
                 odd,
             ),
             (
-                "MPI_Ialltoall at conflicts.c:126 members took part with 4 elements of MPI_FLOAT where the \
+                "MPI_Ialltoall at conflicts.c:133 members took part with 4 elements of MPI_FLOAT where the \
                  root, or rank 0, had 4 elements of MPI_INT",
                 odd,
             ),

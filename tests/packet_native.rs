@@ -13,7 +13,8 @@ const MACHINES: [&str; 6] = [
     "torus:4x4,l=20ns,level=packet",
     "fattree:m=8,n=3,l=10ns,b=100Gbps,router=90ns,level=packet",
     // Nodes with a formula inside them, and overheads.
-    "star:n=8,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps/rank:o_send=0.4us,o_recv=0.3us",
+    "star:n=8,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps/rank:o_send=0.4us,\
+     o_recv=0.3us",
     // No latency at all but that of routers and packets.
     "star:n=32,l=0ns,b=1Gbps,router=0ns,level=packet",
     // Flows: all messages are some, and short ones are none.

@@ -53,7 +53,8 @@ impl Registers {
         let (instruction, stack, base);
         // SAFETY: reads registers, and no memory.
         unsafe {
-            asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp", out(reg) instruction, out(reg) stack, out(reg) base,
+            asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
+                out(reg) instruction, out(reg) stack, out(reg) base,
                  options(nomem, nostack, preserves_flags));
         }
         Registers { instruction, stack, base }

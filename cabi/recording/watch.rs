@@ -467,7 +467,8 @@ fn completes(function: Function, words: &ArgumentRegisters, k: usize) -> bool {
         (Function::Wait | Function::Waitall | Function::Test | Function::Testall, _) => true,
         (Function::Request_get_status | Function::Request_get_status_all, _) => true,
         (Function::Request_get_status_any | Function::Request_get_status_some, Some(indices))
-        | (Function::Waitany | Function::Waitsome | Function::Testany | Function::Testsome, Some(indices)) => {
+        | (Function::Waitany | Function::Waitsome, Some(indices))
+        | (Function::Testany | Function::Testsome, Some(indices)) => {
             (0..words.handles(indices)).any(|place| words.completed(place) == k)
         }
         _ => false,

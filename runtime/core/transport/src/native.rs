@@ -1,8 +1,8 @@
 //! The machine's own MPI, through a library of ours that is loaded when it is needed.
 
 use crate::bell::Bell;
-use crate::table::{NativeFunctions, SYMBOL, VERSION};
 use crate::{Lane, Launcher, Transport};
+use native_table::{NativeFunctions, SYMBOL, VERSION};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;

@@ -75,11 +75,14 @@ fn read(path: &Path, place: Vec<String>, modules: &mut Modules) {
     reader.visit_file(&file);
     modules.insert(place.clone(), reader.module);
     let directory = match path.file_name().and_then(|name| name.to_str()) {
-        Some("lib.rs" | "main.rs") => path.parent().unwrap().to_owned(),
+        Some("lib.rs" | "main.rs" | "mod.rs") => path.parent().unwrap().to_owned(),
         _ => path.with_extension(""),
     };
     for name in reader.below {
-        read(&directory.join(format!("{name}.rs")), [place.as_slice(), &[name]].concat(), modules);
+        let beside = directory.join(format!("{name}.rs"));
+        // A file that lies elsewhere for another crate has its modules in its own directory.
+        let file = if beside.exists() { beside } else { directory.join(&name).join("mod.rs") };
+        read(&file, [place.as_slice(), &[name]].concat(), modules);
     }
 }
 

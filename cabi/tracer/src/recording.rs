@@ -9,16 +9,16 @@ use call_recording::arguments::Handles;
 use call_recording::function::Function;
 use call_recording::parameter::{ArgumentIntent, Kind, Length};
 use call_recording::plan::ReadPlan;
-use host::NativeMpi;
+use host::TracedMpi;
 use rank::Addr;
 use recorder::Class;
 
 /// The arguments of a call of a real run.
-pub type ArgumentRegisters = call_recording::arguments::ArgumentRegisters<NativeMpi>;
+pub type ArgumentRegisters = call_recording::arguments::ArgumentRegisters<TracedMpi>;
 /// A call of a real run that has not returned.
-pub type OpenCall = call_recording::open::OpenCall<NativeMpi>;
+pub type OpenCall = call_recording::open::OpenCall<TracedMpi>;
 /// The objects that a process has seen and not freed.
-pub type TracedObjects = call_recording::objects::TracedObjects<NativeMpi>;
+pub type TracedObjects = call_recording::objects::TracedObjects<TracedMpi>;
 
 /// Puts the standard's values in place of the MPI's own among the words of a call: what is behind addresses
 /// is translated when it is read.
@@ -29,7 +29,7 @@ pub fn translate(function: Function, large: bool, words: &mut [u64]) {
         *word = match p.class() {
             Some(class) if p.is_value() => host::translated(class, *word, 0, 0) as u64,
             None if p.is_value() && !p.wide[usize::from(large)] && !is_address(p.kind) => {
-                NativeMpi::number(p, *word as i32) as i64 as u64
+                TracedMpi::number(p, *word as i32) as i64 as u64
             }
             None if !p.is_value() || is_address(p.kind) => host::address(p, *word),
             _ => *word,

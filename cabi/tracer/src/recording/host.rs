@@ -358,9 +358,9 @@ pub fn begin_copy(of: usize, at: Option<Addr>) {
 }
 
 /// The machine's own MPI.
-pub struct NativeMpi;
+pub struct TracedMpi;
 
-impl Host for NativeMpi {
+impl Host for TracedMpi {
     const STATUS: usize = 64;
 
     fn status(at: Addr, k: usize) -> RecordedStatus {
@@ -371,7 +371,8 @@ impl Host for NativeMpi {
             Some(StatusOf::Receive) | None => {}
         }
         let mut told = [0; 4];
-        // SAFETY: an array of the program, or of ours, that the MPI has filled in; native.c writes four words.
+        // SAFETY: an array of the program, or of ours, that the MPI has filled in; native.c writes four
+        // words.
         unsafe { xsimtrace_status(at.0 as *const c_void, k as u64, told.as_mut_ptr()) };
         let [source, tag, bytes, cancelled] = told;
         if cancelled != 0 {
@@ -390,7 +391,8 @@ impl Host for NativeMpi {
         if of == Class::Comm && with(|host| host.unfinished == place) {
             return MPI_COMM_NULL;
         }
-        // O(k), where handles are not kept where they were made and are those of several requests: both are rare.
+        // O(k), where handles are not kept where they were made and are those of several requests: both are
+        // rare.
         find(of, handle, place, || (0..k).filter(|&k| word(class, at, k) == handle).count())
     }
 

@@ -34,7 +34,7 @@ thread_local! {
     static SAMPLES: RefCell<Samples> = RefCell::default();
 }
 
-/// A text of the program; a null pointer is an empty one.
+/// Returns a text of the program; a null pointer is an empty one.
 pub(crate) fn text(name: *const c_char) -> String {
     if name.is_null() {
         return String::new();
@@ -71,8 +71,8 @@ pub extern "C" fn xsim_shared_malloc(
     })
 }
 
-/// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of
-/// `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
+/// Returns a block of which parts are shared: `ranges` has the first byte and the first byte behind for each
+/// of `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
 /// all ranks that ask at one place (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the
 /// rank's own. Zero at first. A run that cannot have the block ends with a sentence.
 #[unsafe(no_mangle)]

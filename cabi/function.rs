@@ -5,7 +5,7 @@ use mpi::ranks::effort::Course;
 include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
 impl Function {
-    /// The C name, `MPI_Send`.
+    /// Returns the C name, `MPI_Send`.
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
@@ -30,7 +30,7 @@ impl Function {
             Course::Ends
         }
     }
-    /// The name of the `index`th argument in the standard.
+    /// Returns the name of the `index`th argument in the standard.
     pub fn argument(self, index: usize) -> &'static str {
         ARGUMENTS[self as usize].get(index).copied().unwrap_or("argument")
     }

@@ -361,7 +361,7 @@ pub struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// The call that [`open`] was told of.
+    /// Returns the call that [`open`] was told of.
     pub fn call(opened: &'a Opened, words: &'a [u64]) -> Around<'a> {
         Around { opened, words }
     }
@@ -544,7 +544,7 @@ impl CallRecording {
         alone::mpi().world().messages.ranks_mut().enter_as_foretold();
     }
 
-    /// The number of the site of a call with these words, if a recorder wants it.
+    /// Returns the number of the site of a call with these words, if a recorder wants it.
     #[inline]
     fn site(&mut self, frame: &Frame, words: &[u64]) -> u32 {
         self.sites.as_mut().map_or(0, |sites| {

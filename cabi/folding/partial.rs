@@ -34,8 +34,8 @@ pub struct PartialBlocks {
 }
 
 impl PartialBlocks {
-    /// A block of the key's size, of which the whole pages within `ranges` (ascending, first byte and first
-    /// byte behind) are the same memory as in all other blocks of that key.
+    /// Returns a block of the key's size, of which the whole pages within `ranges` (ascending, first byte and
+    /// first byte behind) are the same memory as in all other blocks of that key.
     ///
     /// # Errors
     /// What the operating system refuses.

@@ -58,7 +58,7 @@ impl ArgumentRegisters {
         self.frame = words.as_ptr() as usize;
     }
 
-    /// The word of a parameter; 0 of one that this variant does not have.
+    /// Returns the word of a parameter; 0 of one that this variant does not have.
     pub(super) fn word(&self, index: usize) -> u64 {
         self.plan.words[index].map_or(0, |place| self.word_in(place))
     }
@@ -123,12 +123,12 @@ impl ArgumentRegisters {
         }
     }
 
-    /// A number that the call is given.
+    /// Returns a number that the call is given.
     pub(super) fn scalar(&self, index: usize) -> i64 {
         if self.form.fortran { self.number(index, 0) } else { self.word(index) as i64 }
     }
 
-    /// A handle that the call is given.
+    /// Returns a handle that the call is given.
     pub(super) fn object_handle(&self, index: usize) -> usize {
         if self.form.fortran { self.handle(index, 0) } else { self.word(index) as usize }
     }
@@ -206,7 +206,7 @@ impl ArgumentRegisters {
         }
     }
 
-    /// The elements of an array that has the lengths of another.
+    /// Returns the elements of an array that has the lengths of another.
     fn numbers(&self, list: usize) -> Result<impl Iterator<Item = usize>, Value> {
         let count = if self.word(list) == 0 { 0 } else { self.count(list)? };
         Ok((0..count).map(move |k| usize::try_from(self.number(list, k)).unwrap_or(0)))
@@ -246,7 +246,7 @@ impl ArgumentRegisters {
         self.plan.described[index].is_some_and(|buffer| self.buffer(buffer) == Value::InPlace)
     }
 
-    /// The length of a text, which Fortran hands over behind all arguments.
+    /// Returns the length of a text, which Fortran hands over behind all arguments.
     fn text_length(&self, index: usize) -> usize {
         let text = self.plan.texts.iter().position(|&text| text == index).unwrap_or(0);
         self.word_in(self.plan.length + text) as usize
@@ -364,7 +364,7 @@ impl ArgumentRegisters {
         }));
     }
 
-    /// A parameter whose handles the call may replace: those before that are its own.
+    /// Returns a parameter whose handles the call may replace: those before that are its own.
     fn replaced<'a>(
         &self,
         index: usize,
@@ -386,13 +386,14 @@ impl ArgumentRegisters {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
 
-    /// The requests that the call may replace, of one that can be told in words: it replaces nothing else.
+    /// Returns the requests that the call may replace, of one that can be told in words: it replaces nothing
+    /// else.
     #[inline]
     pub fn requests(&self) -> impl Iterator<Item = usize> {
         self.plan.replaced.iter().flat_map(|&(index, _)| self.list(index))
     }
 
-    /// The handles that the call may replace.
+    /// Returns the handles that the call may replace.
     pub fn handles_before(&self) -> Handles {
         let mut handles = Handles::new();
         self.put_handles(&mut handles);
@@ -440,8 +441,8 @@ impl ArgumentRegisters {
         }
     }
 
-    /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if
-    /// that is wanted.
+    /// Returns a new request, or a message, becomes one of its own, whose handle this is; what it is for is
+    /// kept if that is wanted.
     pub(super) fn distinguish(&self, index: usize, objects: &mut TracedObjects) -> Option<usize> {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else {
             return None;
@@ -456,7 +457,7 @@ impl ArgumentRegisters {
         Some(handle)
     }
 
-    /// The handle of a new request or message, which is one of its own from now on.
+    /// Returns the handle of a new request or message, which is one of its own from now on.
     pub(super) fn distinct(&self, index: usize) -> usize {
         let handle = self.handle(index, 0);
         match host::distinct(handle) {
@@ -505,7 +506,7 @@ impl ArgumentRegisters {
         if is_index && number > 0 { number - 1 } else { number }
     }
 
-    /// The receive that a call itself is.
+    /// Returns the receive that a call itself is.
     fn received_here(&self, before: &Handles, objects: &TracedObjects) -> Option<Pending> {
         if !self.plan.receives {
             return None;

@@ -29,7 +29,7 @@ pub struct RecordedRank {
 }
 
 impl RecordedRank {
-    /// One that has not called.
+    /// Returns one that has not called.
     fn new(matches: bool) -> RecordedRank {
         RecordedRank { under_way: OpenCalls::None, objects: TracedObjects::new(matches), left: Time::ZERO }
     }
@@ -90,8 +90,8 @@ impl CallRecording {
             Some((me, OpenCall { function, level, words: call, entered, site, arguments, brief, handles }));
     }
 
-    /// The mounted rank, which has calls under way, begins another at this level. Returns `true` if none of
-    /// those is around it.
+    /// Returns the mounted rank, which has calls under way, begins another at this level. Returns `true` if
+    /// none of those is around it.
     #[cold]
     fn is_first(&mut self, me: u32, level: NestingLevel) -> bool {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return true };

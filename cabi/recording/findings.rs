@@ -70,7 +70,7 @@ pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memor
     with(|recording| recording.watch.as_mut().map(|watch| watch.made_plainly(me, maker, request, memory)));
 }
 
-/// The request that a call has made, which becomes one of its own if it was complete at once.
+/// Returns the request that a call has made, which becomes one of its own if it was complete at once.
 #[inline(always)]
 fn request_of(world: &mut World, at: u64) -> usize {
     let at = Addr(at as usize);

@@ -36,12 +36,12 @@ pub fn handle(_: Option<Class>, at: Addr, k: usize) -> usize {
     load(at.offset(8 * k as i64))
 }
 
-/// A number in the memory of the program, which may be a constant.
+/// Returns a number in the memory of the program, which may be a constant.
 pub fn number(_: &RecordedParameter, number: i32) -> i32 {
     number
 }
 
-/// The handle that a request gets in place of one that several have.
+/// Returns the handle that a request gets in place of one that several have.
 pub fn distinct(request: usize) -> Option<usize> {
     (request == REQUEST_SENT).then(|| alone::mpi().distinct_sent())
 }
@@ -80,7 +80,7 @@ pub fn fortran_text(given: Addr) -> (Addr, usize) {
     fortran::descriptor::text(given)
 }
 
-/// The mounted rank in the world.
+/// Returns the mounted rank in the world.
 pub fn world() -> RelativeBase {
     let world = alone::mpi().world();
     RelativeBase { rank: world.messages.me(), peers: world.messages.ranks().size() }
@@ -95,7 +95,7 @@ pub fn position(comm: usize) -> Option<RelativeBase> {
     (rank < comm.size()).then(|| RelativeBase { rank, peers: comm.peers() })
 }
 
-/// A communicator as the mounted rank sees it; `None` if the handle is none.
+/// Returns a communicator as the mounted rank sees it; `None` if the handle is none.
 pub fn membership(handle: usize) -> Option<Membership> {
     let world = alone::mpi().world();
     let comm = world.objects.comms.get(handle).ok()?;
@@ -122,7 +122,7 @@ pub fn is_dynamic(window: usize) -> bool {
         .is_ok_and(|window| window.flavor == mpi::win::Flavor::Dynamic)
 }
 
-/// The context of a communicator.
+/// Returns the context of a communicator.
 pub fn context(comm: usize) -> Option<u32> {
     alone::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
 }
@@ -141,7 +141,7 @@ pub fn dimensions(comm: usize) -> Option<usize> {
     }
 }
 
-/// The size and the extent of a datatype.
+/// Returns the size and the extent of a datatype.
 pub fn datatype(handle: usize) -> Option<(u64, i64)> {
     alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()))
 }
@@ -156,7 +156,7 @@ pub fn size(handle: usize) -> u64 {
         .unwrap_or(0)
 }
 
-/// The memory of so many elements; `None` if there is none.
+/// Returns the memory of so many elements; `None` if there is none.
 pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
     region_of(&alone::mpi().world().objects, at, elements, datatype, touch)
 }
@@ -181,7 +181,7 @@ pub fn is_no_memory(at: usize) -> bool {
     at < FIRST_MEMORY
 }
 
-/// The world rank of a source in a communicator of the mounted rank.
+/// Returns the world rank of a source in a communicator of the mounted rank.
 pub fn source(comm: usize, source: i32) -> Option<u32> {
     let world = alone::mpi().world();
     world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()

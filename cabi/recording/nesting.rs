@@ -67,7 +67,7 @@ pub fn leave_callback(entered: &Entered) {
     });
 }
 
-/// The number of the calling thread; 0 of the first, and where ranks have one.
+/// Returns the number of the calling thread; 0 of the first, and where ranks have one.
 fn thread() -> u32 {
     if alone::mpi().is_alone() { threads::number() } else { 0 }
 }

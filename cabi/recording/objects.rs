@@ -108,7 +108,7 @@ struct SeenClass {
 }
 
 impl SeenClass {
-    /// The next object's number, and the least slot that is free.
+    /// Returns the next object's number, and the least slot that is free.
     fn next(&mut self, maker: (Function, u32)) -> TracedObject {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
@@ -169,7 +169,7 @@ impl Others {
     }
 }
 
-/// A class and a handle in one word: handles are below 2^60.
+/// Returns a class and a handle in one word: handles are below 2^60.
 fn key(class: Class, handle: usize) -> u64 {
     (handle as u64) << 4 | class as u64
 }
@@ -177,7 +177,7 @@ fn key(class: Class, handle: usize) -> u64 {
 /// Predefined handles are below this.
 pub const PREDEFINED: usize = 0x1000;
 
-/// The name of a predefined handle; O(1).
+/// Returns the name of a predefined handle; O(1).
 pub fn name(handle: usize) -> Option<&'static str> {
     static NAMES: LazyLock<Vec<Option<&'static str>>> = LazyLock::new(|| {
         let mut names = vec![None; PREDEFINED];
@@ -198,7 +198,7 @@ impl TracedObjects {
         }
     }
 
-    /// The object behind a handle; one that is seen for the first time gets the next number.
+    /// Returns the object behind a handle; one that is seen for the first time gets the next number.
     #[inline]
     pub fn object(&mut self, class: Class, handle: usize) -> ObjectArgument {
         if let Some(name) = name(handle) {
@@ -214,7 +214,7 @@ impl TracedObjects {
         class == Class::Request && self.pending.is_none()
     }
 
-    /// The number and the slot of an object; O(objects) where there are few.
+    /// Returns the number and the slot of an object; O(objects) where there are few.
     #[inline]
     fn numbers(&mut self, class: Class, handle: usize) -> (u32, u32) {
         if self.is_in_slots(class) {
@@ -248,7 +248,7 @@ impl TracedObjects {
         }
     }
 
-    /// The request with this slot, where requests have nothing else.
+    /// Returns the request with this slot, where requests have nothing else.
     #[inline]
     pub fn request(&self, slot: u32) -> Option<usize> {
         self.requests.handle(slot)
@@ -305,8 +305,8 @@ impl TracedObjects {
         self.pending.is_some()
     }
 
-    /// The slot of a request, which is looked for first behind `last`, another's: programs name them in the
-    /// order in which they made them.
+    /// Returns the slot of a request, which is looked for first behind `last`, another's: programs name them
+    /// in the order in which they made them.
     #[inline]
     pub fn request_slot(&mut self, handle: usize, last: u32) -> u32 {
         if self.pending.is_some() {
@@ -340,7 +340,7 @@ impl TracedObjects {
         }
     }
 
-    /// A communicator; unknown where the handle is none.
+    /// Returns a communicator; unknown where the handle is none.
     fn comm(&mut self, handle: usize) -> Value {
         match host::membership(handle) {
             Some(comm) => Value::Comm {
@@ -358,7 +358,7 @@ impl TracedObjects {
         }
     }
 
-    /// A datatype; unknown where the handle is none.
+    /// Returns a datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
         match host::datatype(handle) {
             Some((size, extent)) => {
@@ -382,7 +382,7 @@ pub struct RelativeBase {
     pub peers: u32,
 }
 
-/// The size and the extent of a datatype.
+/// Returns the size and the extent of a datatype.
 pub fn size_and_extent(datatype: usize) -> [u64; 2] {
     host::datatype(datatype).map_or([0; 2], |(size, extent)| [size, extent as u64])
 }

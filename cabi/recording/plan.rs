@@ -128,7 +128,7 @@ fn plans(large: bool) -> Box<[ReadPlan]> {
 }
 
 impl RecordedParameter {
-    /// The class of the objects that it names.
+    /// Returns the class of the objects that it names.
     pub fn class(&self) -> Option<Class> {
         match self.kind {
             Kind::Comm => Some(Class::Comm),

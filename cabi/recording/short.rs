@@ -222,14 +222,14 @@ fn rule(function: Function) -> Option<WaitRule> {
 }
 
 impl ArgumentRegisters {
-    /// The communicator of those who wait for each other: that of the call, or of its window.
+    /// Returns the communicator of those who wait for each other: that of the call, or of its window.
     fn members(&self, objects: &Objects) -> Option<usize> {
         self.comm().or_else(|| {
             Some(objects.wins.get(&objects.comms, self.object_handle(self.plan.window?)).ok()?.comm)
         })
     }
 
-    /// The root that the call names; a rank of nobody where there is none.
+    /// Returns the root that the call names; a rank of nobody where there is none.
     fn root(&self) -> i32 {
         self.plan.root.map_or(-1, |root| self.scalar(root) as i32)
     }
@@ -279,7 +279,7 @@ impl ArgumentRegisters {
     }
 }
 
-/// A count, of which a negative one is none.
+/// Returns a count, of which a negative one is none.
 fn elements(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }

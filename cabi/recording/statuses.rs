@@ -16,7 +16,7 @@ pub struct Statuses {
 }
 
 impl Statuses {
-    /// The least piece of so many words; O(1) but for the first time.
+    /// Returns the least piece of so many words; O(1) but for the first time.
     #[inline]
     pub fn room(&mut self, words: usize) -> usize {
         let piece = words.max(1).next_power_of_two();

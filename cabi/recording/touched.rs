@@ -103,7 +103,7 @@ impl SingleBuffer {
         Some(SingleBuffer { buffer, count, datatype, peer, touch, request })
     }
 
-    /// The memory that a call with these words touches.
+    /// Returns the memory that a call with these words touches.
     #[inline(always)]
     pub fn memory(&self, objects: &Objects, words: &[u64]) -> Memory {
         let at = words[self.buffer] as usize;
@@ -118,7 +118,7 @@ impl SingleBuffer {
         end.map_or(Memory::None, |end| Memory::Plain((at, end), self.touch))
     }
 
-    /// The region of a call with these words.
+    /// Returns the region of a call with these words.
     #[cold]
     pub fn region(&self, objects: &Objects, words: &[u64]) -> Option<Region> {
         let at = words[self.buffer] as usize;
@@ -162,7 +162,7 @@ pub struct Compared {
     is_reference: bool,
 }
 
-/// The buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
+/// Returns the buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
 fn apart(parameters: &[RecordedParameter]) -> Option<[usize; 2]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name && p.kind == Kind::Buffer);
     let pair = |one: &str, other: &str| Some([named(one)?, named(other)?]);
@@ -305,7 +305,7 @@ impl Touched {
 }
 
 impl ArgumentRegisters {
-    /// The memory that the call touches in this buffer; `None` of none.
+    /// Returns the memory that the call touches in this buffer; `None` of none.
     pub(super) fn region(&self, touched: &Touched) -> Option<Region> {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);

@@ -188,8 +188,8 @@ impl CallWatch {
         }
     }
 
-    /// A call of `rank` with these words, which touches no more than this and is made quickly: the memory, if
-    /// no operation under way may touch it, too.
+    /// Returns a call of `rank` with these words, which touches no more than this and is made quickly: the
+    /// memory, if no operation under way may touch it, too.
     #[inline(always)]
     pub fn plainly(
         &mut self,

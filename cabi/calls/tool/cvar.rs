@@ -33,7 +33,7 @@ pub(super) fn count() -> usize {
     TABLE.len() + 1
 }
 
-/// The variable of an index.
+/// Returns the variable of an index.
 pub(super) fn at(index: usize) -> Option<ControlVariable> {
     match TABLE.get(index) {
         Some(row) => Some(ControlVariable::Option(row)),
@@ -57,7 +57,7 @@ impl ControlVariable {
             }
         }
     }
-    /// An option's value as text.
+    /// Returns an option's value as text.
     fn text(row: &Row) -> &str {
         given::of(row.name).unwrap_or(row.default)
     }

@@ -318,7 +318,7 @@ pub fn callback_set_info(c: &Call, registration: Handle, safety: i32, _: Handle)
     is_level(safety)
 }
 
-/// The event that the calling function is told of.
+/// Returns the event that the calling function is told of.
 fn instance(c: &Call, handle: Handle) -> Result<RaisedEvent> {
     initialized(c)?;
     match locked(&CURRENT).filter(|_| handle.0 == INSTANCE) {

@@ -144,7 +144,7 @@ fn session_of(c: &Call, session: Handle) -> Result<u32> {
     }
 }
 
-/// A handle of the session: its index.
+/// Returns a handle of the session: its index.
 fn held(c: &Call, session: Handle, handle: Handle) -> Result<u32> {
     session_of(c, session)?;
     match decode(handle.0)

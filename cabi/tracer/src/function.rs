@@ -15,7 +15,7 @@ impl Function {
         // SAFETY: the enumeration counts from 0 to below `COUNT`, in words of this size.
         ((number as usize) < COUNT).then(|| unsafe { std::mem::transmute::<u32, Function>(number) })
     }
-    /// The C name, `MPI_Send`.
+    /// Returns the C name, `MPI_Send`.
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }

@@ -181,7 +181,7 @@ impl TracedProcess {
         Some(run)
     }
 
-    /// The program's time.
+    /// Returns the program's time.
     fn time(&self, now: u64) -> Time {
         Time::ZERO + Span::from_ps((now - self.lost).saturating_mul(1000))
     }

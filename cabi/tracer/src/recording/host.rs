@@ -111,8 +111,8 @@ impl Requests {
         self.all.insert(number, StartedRequest { handle, at, from_nobody });
     }
 
-    /// The request with this handle that is kept at `at`; if none is, the one before which `earlier` others
-    /// with the same handle stand.
+    /// Returns the request with this handle that is kept at `at`; if none is, the one before which `earlier`
+    /// others with the same handle stand.
     fn find(&self, handle: u64, at: usize, earlier: impl FnOnce() -> usize) -> Option<usize> {
         let queue = self.of_handle.get(&handle)?;
         match queue.len() {
@@ -179,7 +179,8 @@ pub fn keys() -> Vec<Key> {
     with(|host| host.keys.clone())
 }
 
-/// The standard's handle for a word of the MPI, which stands at `at` behind `earlier` equal ones of an array.
+/// Returns the standard's handle for a word of the MPI, which stands at `at` behind `earlier` equal ones of
+/// an array.
 pub fn translated(class: Class, word: u64, at: usize, earlier: usize) -> usize {
     find(class, word, at, || earlier)
 }
@@ -236,7 +237,7 @@ pub fn forget(class: Class, handle: usize) {
     });
 }
 
-/// A number in the memory of the program, which may be a constant.
+/// Returns a number in the memory of the program, which may be a constant.
 pub fn number(p: &RecordedParameter, number: i32) -> i32 {
     let section = match p.kind {
         Kind::Tag => return if number < 0 { MPI_ANY_TAG } else { number },
@@ -264,8 +265,8 @@ pub fn number(p: &RecordedParameter, number: i32) -> i32 {
     with(|host| host.numbers.get(&(section, number)).copied().unwrap_or(number))
 }
 
-/// A rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard for tags
-/// of a third.
+/// Returns a rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard
+/// for tags of a third.
 fn rank(host: &NativeHost, number: i32) -> i32 {
     let found =
         host.numbers.get(&(Section::Rank, number)).or_else(|| host.numbers.get(&(Section::Wildcard, number)));
@@ -281,7 +282,7 @@ fn mask(section: Section, number: i32) -> i32 {
     })
 }
 
-/// An address that a call is given, which may have a meaning.
+/// Returns an address that a call is given, which may have a meaning.
 pub fn address(p: &RecordedParameter, word: u64) -> u64 {
     let [in_place, statuses @ .., unweighted, empty, errors] = with(|host| host.sentinels);
     match p.kind {
@@ -294,7 +295,7 @@ pub fn address(p: &RecordedParameter, word: u64) -> u64 {
     }
 }
 
-/// The standard's error class of an error code.
+/// Returns the standard's error class of an error code.
 pub fn error_class(code: i32) -> i32 {
     // SAFETY: of native.c; any code may be asked for.
     let class = unsafe { xsimtrace_error_class(code) };
@@ -389,7 +390,7 @@ pub fn world() -> RelativeBase {
     RelativeBase { rank, peers }
 }
 
-/// The MPI's own word for a handle.
+/// Returns the MPI's own word for a handle.
 fn own(handle: usize) -> Option<u64> {
     if handle < super::objects::PREDEFINED {
         with(|host| host.own.get(&handle).copied())
@@ -455,7 +456,7 @@ fn group(local: &[i32], remote: &[i32]) -> Key {
 }
 
 impl NativeHost {
-    /// The context, in this process, of a communicator of these groups that was not seen before.
+    /// Returns the context, in this process, of a communicator of these groups that was not seen before.
     fn context(&mut self, group: Key) -> u32 {
         let count = self.made.entry(group).or_default();
         *count += 1;
@@ -485,12 +486,12 @@ pub fn position(comm: usize) -> Option<RelativeBase> {
         .map(|comm| RelativeBase { rank: comm.rank, peers: comm.peers })
 }
 
-/// A communicator as this process sees it; `None` if the handle is none.
+/// Returns a communicator as this process sees it; `None` if the handle is none.
 pub fn membership(handle: usize) -> Option<Membership> {
     comm(handle).map(|comm| comm.membership)
 }
 
-/// The context of a communicator.
+/// Returns the context of a communicator.
 pub fn context(comm: usize) -> Option<u32> {
     membership(comm).map(|comm| comm.context)
 }
@@ -505,7 +506,7 @@ pub fn dimensions(handle: usize) -> Option<usize> {
     comm(handle)?.dimensions
 }
 
-/// The size and the extent of a datatype.
+/// Returns the size and the extent of a datatype.
 pub fn datatype(handle: usize) -> Option<(u64, i64)> {
     if handle == crate::constants::MPI_DATATYPE_NULL {
         return None;

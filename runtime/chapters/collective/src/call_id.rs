@@ -19,7 +19,7 @@ impl Collectives {
             None => CallId::Call(self.calls.of(comm, member)),
         }
     }
-    /// The instance of a call, if a member has made it.
+    /// Returns the instance of a call, if a member has made it.
     pub(super) fn instance_of(&self, comm: u32, call_id: CallId) -> Option<u32> {
         self.calls.instance(comm, call_id)
     }

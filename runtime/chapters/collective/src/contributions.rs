@@ -96,7 +96,7 @@ impl Gathering {
     pub(crate) fn distributed_mut(&mut self) -> &mut Distributed {
         self.distributed.as_mut().expect("members are elsewhere")
     }
-    /// The operation of a reduction.
+    /// Returns the operation of a reduction.
     pub(crate) fn kernel(&self) -> Option<objects::op::Kernel> {
         self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
     }

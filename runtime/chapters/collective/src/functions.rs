@@ -62,7 +62,7 @@ impl Collectives {
         self.functions.push_back(index);
     }
 
-    /// The next of them.
+    /// Returns the next of them.
     pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {
             let index = self.functions.pop_front()?;

@@ -86,7 +86,7 @@ impl Entrance<'_> {
         self.collectives.finish_part(self.messages, self.objects, index, member, &target).map(|_| ())
     }
 
-    /// The second half of a call that makes a communicator: its handle.
+    /// Returns the second half of a call that makes a communicator: its handle.
     ///
     /// # Errors
     /// What the members' agreement failed with.
@@ -105,8 +105,8 @@ impl Entrance<'_> {
         self.collectives.finish_lists(self.messages, self.objects, index, member, list.as_ref()).map(|_| ())
     }
 
-    /// The rank, which is through, takes its result and leaves; the handle of a new communicator, if one was
-    /// made.
+    /// Returns the rank, which is through, takes its result and leaves; the handle of a new communicator, if
+    /// one was made.
     ///
     /// # Errors
     /// What the member's part in it failed with.

@@ -109,7 +109,7 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.blocks(member),
         }
     }
-    /// Its neighbours: sources and destinations.
+    /// Returns its neighbours: sources and destinations.
     pub(super) fn neighbors(&self, member: u32) -> Option<Lists> {
         let Varied::Neighbor(neighbor) = self else { return None };
         let (sources, destinations, _) = neighbor.topology().neighbors(member);

@@ -139,7 +139,7 @@ impl Agreements {
         self.settle(messages, objects, key, &members);
     }
 
-    /// The members that agree.
+    /// Returns the members that agree.
     fn members_of(&self, key: AgreementKey) -> Option<Members> {
         key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
@@ -231,7 +231,7 @@ impl Agreements {
         }
     }
 
-    /// The communicator that the mounted rank's last agreement has made.
+    /// Returns the communicator that the mounted rank's last agreement has made.
     pub fn made(&self) -> usize {
         self.made
     }
@@ -248,7 +248,7 @@ impl Agreements {
     }
 }
 
-/// The process that keeps the agreements of these members, unless it is this one.
+/// Returns the process that keeps the agreements of these members, unless it is this one.
 fn keeper(messages: &Messages, group: &Group) -> Option<u32> {
     let remote = messages.peers().remote()?;
     let process = remote.blocks.process(group.world_rank(0));

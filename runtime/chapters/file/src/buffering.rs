@@ -34,7 +34,7 @@ fn is_interleaved(spans: &[(u64, u64)]) -> bool {
         .any(|&(first, end)| before.replace(end).is_some_and(|before| first < before))
 }
 
-/// The first member on each node, in the order of nodes: who may be an aggregator.
+/// Returns the first member on each node, in the order of nodes: who may be an aggregator.
 fn first_on_nodes(messages: &Messages, comm: &Comm) -> Vec<u32> {
     let mut ranks: BTreeMap<u32, u32> = BTreeMap::new();
     for rank in comm.group.iter() {
@@ -100,8 +100,8 @@ impl OpenFiles {
         spans.iter().map(plan).collect()
     }
 
-    /// An answer to a collective access that is buffered: of the meeting, or of an aggregator. Whether it was
-    /// one, and is not to be looked at further.
+    /// Returns an answer to a collective access that is buffered: of the meeting, or of an aggregator.
+    /// Whether it was one, and is not to be looked at further.
     pub(crate) fn exchanged(
         &mut self,
         messages: &mut Messages,

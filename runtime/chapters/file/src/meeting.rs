@@ -14,7 +14,7 @@ use p2p::Messages;
 use p2p::handle;
 
 impl OpenFiles {
-    /// The mounted rank's part in the next meeting of a file.
+    /// Returns the mounted rank's part in the next meeting of a file.
     pub(crate) fn part_in(&mut self, file: u32, rank: u32, meet: Meet) -> HomeAction {
         let part = self.part_mut(file, rank);
         part.meetings += 1;

@@ -107,7 +107,7 @@ impl OpenFiles {
         self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
     }
 
-    /// The host's file, which the first rank of the process that needs it opens.
+    /// Returns the host's file, which the first rank of the process that needs it opens.
     pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<HostFile>> {
         if let Some(host) = self.hosts.get(&file) {
             return Ok(host.clone());

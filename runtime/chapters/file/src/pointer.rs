@@ -26,13 +26,13 @@ fn check_whence(whence: i32) -> Result {
 }
 
 impl OpenFiles {
-    /// The end of the file as the mounted rank's view has it, in etypes.
+    /// Returns the end of the file as the mounted rank's view has it, in etypes.
     fn end(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result<u64> {
         let size = self.host(objects, file)?.size()?;
         Ok(self.part(file, messages.me()).view.etypes_before(size))
     }
 
-    /// The individual pointer, which moves behind what is accessed there.
+    /// Returns the individual pointer, which moves behind what is accessed there.
     pub fn advance(&mut self, messages: &Messages, transfer: &Transfer) -> u64 {
         let pointer = &mut self.part_mut(transfer.file, messages.me()).pointer;
         let before = *pointer;
@@ -145,7 +145,7 @@ impl OpenFiles {
         Ok(view.place(offset.saturating_mul(view.unit)))
     }
 
-    /// The mounted rank's view.
+    /// Returns the mounted rank's view.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -154,8 +154,8 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.clone())
     }
 
-    /// The view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and what the
-    /// mounted rank brings to the meeting of all.
+    /// Returns the view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and
+    /// what the mounted rank brings to the meeting of all.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_DATAREP`, `MPI_ERR_OTHER`.

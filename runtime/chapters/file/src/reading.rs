@@ -49,7 +49,8 @@ fn elements(transfer: &Transfer, bytes: u64) -> (u64, u64) {
 }
 
 impl OpenFiles {
-    /// The representation of the view of a mounted rank's file, if it converts by functions of the program.
+    /// Returns the representation of the view of a mounted rank's file, if it converts by functions of the
+    /// program.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -63,7 +64,7 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.representation.conversion().cloned())
     }
 
-    /// The mounted rank's representation of this name, if it converts by functions of the program.
+    /// Returns the mounted rank's representation of this name, if it converts by functions of the program.
     pub fn conversion_named(&self, messages: &Messages, name: &str) -> Option<Rc<Conversion>> {
         self.representation(messages, name).ok()?.conversion().cloned()
     }
@@ -94,7 +95,7 @@ impl OpenFiles {
         }
     }
 
-    /// The next read that is to be converted.
+    /// Returns the next read that is to be converted.
     pub(crate) fn next_reading(
         &mut self,
         messages: &mut Messages,

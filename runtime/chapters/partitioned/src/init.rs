@@ -95,7 +95,7 @@ impl Partitioned {
         Ok(number)
     }
 
-    /// The next channel of an envelope, seen from one end.
+    /// Returns the next channel of an envelope, seen from one end.
     fn next(&mut self, envelope: MatchedPair, receives: bool) -> MatchedPair {
         let count = self.initialized.entry((envelope, receives)).or_default();
         let channel = MatchedPair { number: *count, ..envelope };

@@ -40,7 +40,7 @@ impl Came {
     pub(crate) fn at(at: Time) -> Came {
         Came { at, after: Act::default() }
     }
-    /// The later of two, as [`WaitCause::order`] has it.
+    /// Returns the later of two, as [`WaitCause::order`] has it.
     #[inline]
     pub(crate) fn or_later(self, other: Came) -> Came {
         let order = |came: &Came| (came.at, came.after.at, Reverse(came.after.by));

@@ -59,7 +59,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// The epoch in which a member makes accesses, if its last fence began one.
+    /// Returns the epoch in which a member makes accesses, if its last fence began one.
     pub(crate) fn epoch_of(&self, member: u32) -> Option<u32> {
         self.open.get(member).then_some(self.epoch)
     }

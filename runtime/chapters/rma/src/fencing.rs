@@ -263,7 +263,7 @@ impl Rma {
     }
 }
 
-/// The other processes with members of a window.
+/// Returns the other processes with members of a window.
 fn other_processes(messages: &Messages, objects: &Objects, win: u32) -> Rc<[u32]> {
     let Some(remote) = messages.peers().remote() else { return Rc::new([]) };
     let comm = objects.comms.at(comm_index(objects.wins.at(win)));

@@ -28,7 +28,7 @@ pub enum Flush {
 }
 
 impl Rma {
-    /// The mounted rank and a target.
+    /// Returns the mounted rank and a target.
     fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<WindowPair> {
         let (_, _, to) = objects.comms.partner(objects.wins.at(win).comm, rank, "rank")?;
         Ok(WindowPair { win, me: messages.me(), to })
@@ -365,8 +365,8 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all targets.
-    /// O(1): no channel is looked at.
+    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all
+    /// targets. O(1): no channel is looked at.
     fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
         let wait = self.make_wait(messages, win, Purpose::Flush);
         let origin = self.origins.get_or_make((win, messages.me()));

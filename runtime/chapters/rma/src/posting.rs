@@ -209,7 +209,7 @@ impl Rma {
         }
     }
 
-    /// The handle of the request that is complete when the mounted rank's exposure epoch is over, for
+    /// Returns the handle of the request that is complete when the mounted rank's exposure epoch is over, for
     /// `MPI_Win_wait` and `MPI_Win_test`.
     ///
     /// # Errors

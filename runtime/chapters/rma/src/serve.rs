@@ -49,7 +49,7 @@ pub(crate) fn base(objects: &Objects, win: &Win, rank: u32) -> usize {
     win.exposed.get(member as usize).map_or(0, |exposed| exposed.base)
 }
 
-/// The index of a window's communicator.
+/// Returns the index of a window's communicator.
 pub(crate) fn comm_index(win: &Win) -> u32 {
     objects::handle::decode(win.comm).expect("a window's communicator is its own")
 }

@@ -280,7 +280,7 @@ impl Nodes {
             rank::memory::prefetch(node);
         }
     }
-    /// The node, to change, if the index was ever given out.
+    /// Returns the node, to change, if the index was ever given out.
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
         self.nodes.get_mut(index as usize)

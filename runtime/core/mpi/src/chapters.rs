@@ -90,13 +90,13 @@ impl Chapters {
         found.expect("what names a chapter was made by it").1
     }
 
-    /// The chapter of this name, to look at it.
+    /// Returns the chapter of this name, to look at it.
     pub(crate) fn get(&self, id: ChapterId) -> &dyn Chapter {
         let found = self.all().into_iter().find(|(name, _)| *name == id);
         found.expect("what names a chapter was made by it").1
     }
 
-    /// Their names.
+    /// Returns their names.
     pub(crate) fn ids(&self) -> [ChapterId; COUNT] {
         self.all().map(|(id, _)| id)
     }

@@ -107,7 +107,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// The group of a process set, whose name is told apart from others in any case; `world` is all ranks.
+    /// Returns the group of a process set, whose name is told apart from others in any case; `world` is all
+    /// ranks.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` if there is no such set.
@@ -166,7 +167,7 @@ impl Sessions {
         }
     }
 
-    /// The session that a communicator of the rank's was derived from.
+    /// Returns the session that a communicator of the rank's was derived from.
     pub fn of_comm(&self, rank: u32, comm: usize) -> Option<usize> {
         self.comms.get(&(rank, comm)).copied()
     }

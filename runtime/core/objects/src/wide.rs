@@ -209,7 +209,7 @@ impl F80 {
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F80 {
         F80(bytes)
     }
-    /// Its bytes in memory, the padding zero.
+    /// Returns its bytes in memory, the padding zero.
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
@@ -217,7 +217,7 @@ impl F80 {
     pub fn to_f128(self) -> F128 {
         F128::pack(self.unpack())
     }
-    /// The nearest value.
+    /// Returns the nearest value.
     pub fn from_f128(value: F128) -> F80 {
         F80::pack(value.unpack())
     }
@@ -249,7 +249,7 @@ impl F128 {
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F128 {
         F128(bytes)
     }
-    /// Its bytes in memory.
+    /// Returns its bytes in memory.
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
@@ -284,7 +284,7 @@ impl F16 {
     pub fn from_ne_bytes(bytes: [u8; 2]) -> F16 {
         F16(bytes)
     }
-    /// Its bytes in memory.
+    /// Returns its bytes in memory.
     pub fn to_ne_bytes(self) -> [u8; 2] {
         self.0
     }
@@ -298,7 +298,7 @@ impl F16 {
             _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
         }
     }
-    /// The nearest value.
+    /// Returns the nearest value.
     pub fn from_f32(value: f32) -> F16 {
         let bits = value.to_bits();
         let (sign, magnitude) = ((bits >> 16 & 0x8000) as u16, f32::from_bits(bits & 0x7fff_ffff));
@@ -359,7 +359,7 @@ macro_rules! complex {
                 };
                 $name(part(bytes.first_chunk()), part(bytes.last_chunk()))
             }
-            /// Its bytes in memory.
+            /// Returns its bytes in memory.
             pub fn to_ne_bytes(self) -> [u8; 2 * size_of::<$part>()] {
                 let mut bytes = [0; 2 * size_of::<$part>()];
                 let (real, imaginary) = bytes.split_at_mut(size_of::<$part>());
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An `f64` as the wider types hold it, built from the definition of binary64.
+    /// Returns an `f64` as the wider types hold it, built from the definition of binary64.
     fn unpack(value: f64) -> Unpacked {
         let bits = value.to_bits();
         let (negative, biased, fraction) =
@@ -408,7 +408,7 @@ mod tests {
             ),
         }
     }
-    /// The nearest `f64` whose exponent is that of a normal number.
+    /// Returns the nearest `f64` whose exponent is that of a normal number.
     fn to_f64(value: Unpacked) -> f64 {
         let (negative, biased, significand) = value.round(53);
         let magnitude = match biased {

@@ -131,7 +131,7 @@ impl Faults {
         self.doomed.get(&rank).copied()
     }
 
-    /// The first thing that a rank has to look at. O(1) where there is none.
+    /// Returns the first thing that a rank has to look at. O(1) where there is none.
     #[inline]
     pub fn first_alarm(&self, rank: u32) -> Option<Time> {
         if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }
@@ -201,8 +201,8 @@ impl Faults {
         self.acknowledged.get(&(rank, context)).copied().unwrap_or(0)
     }
 
-    /// The members of a group that have failed and are known by `clock` to have, with their places among all
-    /// that have, in the order of these.
+    /// Returns the members of a group that have failed and are known by `clock` to have, with their places
+    /// among all that have, in the order of these.
     pub fn known_in<'a>(&'a self, group: &'a Group, clock: Time) -> impl Iterator<Item = (u32, Failed)> + 'a {
         let known = (0..).zip(&self.failed).take_while(move |(_, failed)| self.known(failed) <= clock);
         known

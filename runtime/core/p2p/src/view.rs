@@ -21,7 +21,7 @@ impl BufferView {
     pub fn none() -> BufferView {
         BufferView::length(0)
     }
-    /// A payload of so many bytes that nobody has, in a run without payloads
+    /// Returns a payload of so many bytes that nobody has, in a run without payloads
     /// ([`Messages::payloads`](crate::messages::Messages::payloads)).
     pub fn length(bytes: u64) -> BufferView {
         BufferView { buffer: Addr::NULL, layout: None, bytes }

@@ -100,7 +100,7 @@ impl RankLibcState {
         RankLibcState(None)
     }
 
-    /// The state in place.
+    /// Returns the state in place.
     pub(crate) fn save() -> RankLibcState {
         RankLibcState(if is_used() { Some(Used::save()) } else { None })
     }

@@ -102,7 +102,7 @@ impl Programs {
         self.members.iter().for_each(|member| lifecycle::destroy_shared(member.life));
     }
 
-    /// Bytes that parked ranks keep of the globals of these programs.
+    /// Returns the bytes that parked ranks keep of the globals of these programs.
     pub(crate) fn saved_bytes(&self) -> usize {
         let left = self.left_behind.as_ref().map_or(0, |left| left.saved_bytes());
         self.members.iter().map(|member| member.globals.saved_bytes()).sum::<usize>()

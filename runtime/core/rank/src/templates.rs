@@ -193,7 +193,7 @@ impl Templates {
         unsafe { (self.kernels.keep)(live, &self.found, self.number | mark << MARK, to) };
     }
 
-    /// The mark of a record, which had at most 11 bits.
+    /// Returns the mark of a record, which had at most 11 bits.
     ///
     /// # Safety
     /// A record at `record`, of memory of one length.

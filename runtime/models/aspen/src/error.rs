@@ -22,12 +22,12 @@ struct SourceLine {
 }
 
 impl AspenError {
-    /// An error about no particular place.
+    /// Returns an error about no particular place.
     pub fn new(sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: None, shown: None }
     }
 
-    /// An error about `span`.
+    /// Returns an error about `span`.
     pub fn at(span: SourceSpan, sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: Some(span), shown: None }
     }
@@ -50,7 +50,7 @@ impl AspenError {
         self
     }
 
-    /// The sentence alone.
+    /// Returns the sentence alone.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }

@@ -32,7 +32,7 @@ fn at(family: &Family, run: usize, rank: u32) -> SamplePoint {
 }
 
 impl Comms {
-    /// Their rules. O(members).
+    /// Returns their rules. O(members).
     ///
     /// # Errors
     /// A sentence with what has none.
@@ -74,7 +74,7 @@ impl Comms {
         Ok(Comms(numbered.collect::<Result<_, String>>()?))
     }
 
-    /// The communicators of a rank.
+    /// Returns the communicators of a rank.
     ///
     /// # Errors
     /// A sentence with what cannot be told.

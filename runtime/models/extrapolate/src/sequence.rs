@@ -164,8 +164,8 @@ impl SequenceReader<'_, '_> {
         found.then_some(grouped)
     }
 
-    /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder
-    /// found, or beside them.
+    /// Returns the keys that come twice or more from this place on, and where that ends: as groups that a
+    /// recorder found, or beside them.
     fn repeated(
         &self,
         elements: &[SequenceElement],

@@ -53,7 +53,7 @@ impl ChainCosts {
         cost.wait_ps += u128::from(call.wait.as_ps());
     }
 
-    /// The chains of which there were calls, by their tallies, of which there are so many.
+    /// Returns the chains of which there were calls, by their tallies, of which there are so many.
     pub fn by_tally(&self, tallies: usize) -> Vec<Vec<u32>> {
         let mut all = vec![Vec::new(); tallies];
         for ((number, &tally), _) in

@@ -64,8 +64,8 @@ impl Order {
         }
     }
 
-    /// A call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no longer
-    /// kept because of that, if there is any. O(1).
+    /// Returns a call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no
+    /// longer kept because of that, if there is any. O(1).
     pub fn waited(
         &mut self,
         rank: u32,
@@ -84,7 +84,7 @@ impl Order {
         oldest.settled(WaitState::LateSender, rank)
     }
 
-    /// All that are kept, at the end of the run: nothing older came.
+    /// Returns all that are kept, at the end of the run: nothing older came.
     pub fn end(&mut self) -> impl Iterator<Item = ClassifiedWait> {
         let ranks = (self.first..).zip(std::mem::take(&mut self.late));
         ranks.flat_map(|(rank, late)| {

@@ -59,7 +59,7 @@ impl Bins {
         self.width += 1;
     }
 
-    /// The length of a stretch: 2 to this power picoseconds.
+    /// Returns the length of a stretch: 2 to this power picoseconds.
     pub fn width(&self) -> u32 {
         self.width
     }

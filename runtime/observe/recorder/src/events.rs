@@ -34,7 +34,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The argument of this name.
+    /// Returns the argument of this name.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.arguments.iter().find(|argument| argument.name == name).map(|argument| &argument.value)
     }

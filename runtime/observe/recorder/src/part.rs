@@ -46,7 +46,7 @@ impl SpreadSum {
     pub fn count(&self) -> u64 {
         self.count
     }
-    /// The spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
+    /// Returns the spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
     pub fn spread(&self) -> Spread {
         // A mean never exceeds the maximum, which is a u64.
         let mean_ps = self.sum.checked_div(u128::from(self.count)).unwrap_or(0) as u64;

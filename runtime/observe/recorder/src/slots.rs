@@ -39,7 +39,7 @@ fn short(handle: usize) -> Option<u32> {
 }
 
 impl Slots {
-    /// The number of a request, which gets one if it has none; O(requests), or O(1) of many.
+    /// Returns the number of a request, which gets one if it has none; O(requests), or O(1) of many.
     #[inline]
     pub fn number(&mut self, handle: usize) -> u32 {
         if let (Slots::Few(handles), Some(wanted)) = (&mut *self, short(handle)) {
@@ -82,7 +82,7 @@ impl Slots {
         many.number(handle)
     }
 
-    /// The request with this number.
+    /// Returns the request with this number.
     #[inline]
     pub fn handle(&self, number: u32) -> Option<usize> {
         let place = number as usize - 1;

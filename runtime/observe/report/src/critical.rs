@@ -19,7 +19,7 @@ pub fn summary(run: &Simulated) -> String {
     format!("xsim:   {}\n{}", said(path), sites(path, SHOWN).text("xsim:   ", width))
 }
 
-/// A path in a sentence.
+/// Returns a path in a sentence.
 pub fn said(path: &CriticalPath) -> String {
     let PathBreakdown { compute_ps, mpi_ps, transfer_ps, wait_ps } = path.whole;
     let sum = u128::from(path.whole.sum());
@@ -77,7 +77,7 @@ pub fn sites(path: &CriticalPath, most: usize) -> Table {
     table
 }
 
-/// Ranks that have most of the path.
+/// Returns the ranks that have most of the path.
 pub fn ranks(path: &CriticalPath) -> Table {
     let mut table = columns(&[("rank", Align::Right)]);
     table.rows = path

@@ -52,12 +52,13 @@ impl Assembly {
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
     }
 
-    /// A call: its template, by the place that [`Assembly::finish`] is to find it in, and its numbers.
+    /// Returns a call: its template, by the place that [`Assembly::finish`] is to find it in, and its
+    /// numbers.
     pub fn call(&mut self, template: u32, numbers: Vec<i64>) -> Item {
         Item::Call(self.calls.place((template, numbers)))
     }
 
-    /// A loop.
+    /// Returns a loop.
     pub fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
         Item::Loop(self.loops.place((count, body)))
     }
@@ -110,7 +111,7 @@ impl Assembly {
         self.part.histograms.extend(histograms);
     }
 
-    /// All of it, with these templates.
+    /// Returns all of it, with these templates.
     pub fn finish(self, templates: &[Template]) -> ProcessTrace {
         let calls = self
             .calls

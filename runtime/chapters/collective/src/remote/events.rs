@@ -226,7 +226,7 @@ impl Collectives {
     }
 }
 
-/// Members of an instance's place that are on this process, and all of them.
+/// Returns the members of an instance's place that are on this process, and all of them.
 fn members_here(messages: &Messages, objects: &Objects, place: &InstanceScope) -> (u32, u32) {
     let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {

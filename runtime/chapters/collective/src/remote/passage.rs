@@ -100,7 +100,7 @@ impl MemberPasses {
     pub(crate) fn has_data(&self) -> bool {
         self.data.is_some()
     }
-    /// The first of its members.
+    /// Returns the first of its members.
     pub(crate) fn first(&self) -> u32 {
         self.segment.own().start
     }

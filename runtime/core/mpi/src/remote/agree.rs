@@ -200,8 +200,8 @@ impl World {
         false
     }
 
-    /// The least time at which a rank of another process acts because of what this one did since all knew of
-    /// it, or the shared network does.
+    /// Returns the least time at which a rank of another process acts because of what this one did since all
+    /// knew of it, or the shared network does.
     fn soonest_elsewhere(&mut self) -> Time {
         let times = self.messages.fabric_mut().next_times();
         let network = self.messages.fabric().reach(times);

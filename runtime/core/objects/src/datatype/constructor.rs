@@ -228,7 +228,7 @@ pub(super) fn arg(text: impl Into<String>) -> Box<Failure> {
 }
 
 impl Constructor {
-    /// The datatype arguments.
+    /// Returns the datatype arguments.
     pub fn datatypes(&self) -> &[Old] {
         use Constructor::*;
         match self {
@@ -379,7 +379,7 @@ impl Constructor {
         out.contents
     }
 
-    /// A hash of the call and its arguments.
+    /// Returns a hash of the call and its arguments.
     pub fn structure_hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash(&mut hasher);

@@ -38,7 +38,7 @@ impl Signature {
     /// No element at all.
     pub const EMPTY: Signature = Signature { hash: 0, power: 1, raw: false };
 
-    /// One element.
+    /// Returns one element.
     pub fn of(kind: Kind) -> Signature {
         Signature { hash: kind.representation() as u64 + 1, power: BASE, raw: kind == Kind::Byte }
     }
@@ -82,7 +82,7 @@ impl Signature {
 }
 
 impl super::Datatype {
-    /// The signature and the bytes of one element, if all elements are alike.
+    /// Returns the signature and the bytes of one element, if all elements are alike.
     pub fn alike(&self) -> Option<(Signature, u64)> {
         self.element.map(|element| match element {
             Element::One(kind) => (Signature::of(kind), kind.size()),

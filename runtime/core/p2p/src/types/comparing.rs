@@ -197,7 +197,7 @@ impl Watch {
         types.found.push(Finding::Unbuffered { send: party(ranks, peers, sent), waits: waits.to_owned() });
     }
 
-    /// Bytes that a message's record has for its type.
+    /// Returns the bytes that a message's record has for its type.
     pub(crate) fn told_type(&self) -> usize {
         if self.types.is_some() { TOLD } else { 0 }
     }

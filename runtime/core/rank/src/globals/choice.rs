@@ -66,7 +66,7 @@ impl Globals {
         }
     }
 
-    /// Bytes that parked ranks keep.
+    /// Returns the bytes that parked ranks keep.
     pub(crate) fn saved_bytes(&self) -> usize {
         match self {
             Globals::Shared => 0,

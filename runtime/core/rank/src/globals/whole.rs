@@ -339,7 +339,7 @@ impl Whole {
         }
     }
 
-    /// Bytes of saved globals.
+    /// Returns the bytes of saved globals.
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }

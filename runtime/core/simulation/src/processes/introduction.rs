@@ -4,8 +4,8 @@ use crate::Options;
 use mpi::Mpi;
 use std::path::Path;
 
-/// Processes tell each other who they are: what is wrong, if one has other options or another program than
-/// process 0, or `besides`, in lines, what else must be alike.
+/// Returns the processes tell each other who they are: what is wrong, if one has other options or another
+/// program than process 0, or `besides`, in lines, what else must be alike.
 pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> {
     let me = mpi.processes().1;
     // Where process numbers are the same processes'.

@@ -66,7 +66,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// All of them.
+    /// Returns all of them.
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {
@@ -99,7 +99,7 @@ impl<'k> Types<'k> {
         Types { known, sizes, made: FxHashMap::default() }
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub fn size(&self, number: i64) -> Option<u64> {
         if BOUNDS.contains(&number) {
             return Some(0);

@@ -36,7 +36,7 @@ impl<'o> Expansion<'o> {
         }
     }
 
-    /// The rounds of member `me`, without those in which it has nothing to do.
+    /// Returns the rounds of member `me`, without those in which it has nothing to do.
     pub fn rounds(&self, collective: &Collective, group: &Group, me: u32) -> Vec<Vec<Message>> {
         let &Collective { kind, root, bytes, ref blocks, reduction, .. } = collective;
         let size = group.size();

@@ -189,9 +189,9 @@ impl<'a> Folder<'a> {
         (steps, counts)
     }
 
-    /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short
-    /// loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too much to
-    /// look at.
+    /// Returns a group whose calls say what goes by the turns of the loop around alone, with what they say:
+    /// short loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too
+    /// much to look at.
     fn looked_through(
         &self,
         mut steps: Vec<Step>,

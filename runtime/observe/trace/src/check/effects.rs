@@ -34,7 +34,7 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// One call.
+    /// Returns one call.
     pub(super) fn of(call: u64) -> Sequence {
         Sequence { calls: 1, hash: call % PRIME, power: BASE }
     }

@@ -125,7 +125,7 @@ impl Wormhole {
         }
     }
 
-    /// Bytes at each input port, for the report of a deadlock.
+    /// Returns the bytes at each input port, for the report of a deadlock.
     pub(super) fn waiting(&self, lanes: u32) -> Vec<(u32, u32)> {
         let bytes = |inputs: &[InputVc]| inputs.iter().map(|input| input.flits * self.flit).sum();
         (0..).zip(self.inputs.chunks(lanes as usize).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()

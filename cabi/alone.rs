@@ -259,7 +259,7 @@ pub fn stop(status: i32) -> ! {
     std::process::exit(if status == 0 { failed } else { status })
 }
 
-/// The run is over while the rank waits in a call.
+/// Records that the run is over while the rank waits in a call.
 fn over(ending: Ending) -> ! {
     if let (Some(open), Some(mpi)) = (take(), state::installed()) {
         close(mpi, open, &ending, true);

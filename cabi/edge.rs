@@ -235,8 +235,8 @@ fn wait_alone(mpi: &Mpi) {
     outside_mpi(rank::last_call().unwrap_or("MPI"), || mpi.block());
 }
 
-/// The call is over, and all that is left is to return this code, or to throw what a function of the program
-/// has thrown.
+/// Records that the call is over, and all that is left is to return this code, or to throw what a function of
+/// the program has thrown.
 #[inline(always)]
 fn depart(mpi: &Mpi, code: i32) {
     if mpi.is_guarded() {

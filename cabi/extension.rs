@@ -50,8 +50,8 @@ pub extern "C" fn xsim_fail() {
     if tolerant { alone::mpi().rest() } else { edge::stop(mpi::failure::STATUS) }
 }
 
-/// The calling rank has sent itself a signal that kills it: it fails as with [`xsim_fail`]. Without -xsim-ft
-/// the run ends with the status of a process that was killed.
+/// Records that the calling rank has sent itself a signal that kills it: it fails as with [`xsim_fail`].
+/// Without -xsim-ft the run ends with the status of a process that was killed.
 pub fn rank_killed(signal: c_int) {
     let tolerant = alone::mpi().world().is_tolerant();
     if tolerant {

@@ -43,7 +43,7 @@ pub(crate) fn text(name: *const c_char) -> String {
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
-/// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
+/// Returns memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
 /// XSIM_SHARED_MALLOC) and size. For large arrays whose contents do not matter to the result: they cost their
 /// size once, however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
 #[unsafe(no_mangle)]

@@ -166,7 +166,7 @@ fn regain(mut inside: MutexGuard<'static, EntryMonitor>, depth: u32, entries: u6
     }
 }
 
-/// A thread has called whose first call this is, or not.
+/// Records that a thread has called whose first call this is, or not.
 fn count() {
     thread_local!(static SEEN_BEFORE: Cell<bool> = const { Cell::new(false) });
     if !SEEN_BEFORE.replace(true) {
@@ -314,7 +314,7 @@ pub fn recorded() {
     RECORDED.store(true, Relaxed);
 }
 
-/// The program was answered that it has this level.
+/// Records that the program was answered that it has this level.
 pub fn granted(level: i32) {
     GRANTED.fetch_max(level, Relaxed);
 }

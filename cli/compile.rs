@@ -21,7 +21,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// By a source file's extension.
+    /// Returns it by a source file's extension.
     pub fn of_extension(extension: &str) -> Option<Language> {
         match extension {
             "c" => Some(Language::C),

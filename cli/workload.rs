@@ -44,7 +44,7 @@ impl Processes {
         Ok(Processes { remote, besides: Some(besides) })
     }
 
-    /// This process's ranks, the first and how many, and how many processes share this host.
+    /// Returns this process's ranks, the first and how many, and how many processes share this host.
     pub fn own(&self, options: &Options) -> ((u32, u32), u32) {
         processes::own(options, self.remote.as_ref())
     }

@@ -80,7 +80,7 @@ impl PartialBlocks {
     }
 }
 
-/// Memory of zeros that can be mapped in several places.
+/// Returns memory of zeros that can be mapped in several places.
 fn memory(bytes: usize) -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; a descriptor that is not negative is new and ours alone.
     let file = unsafe {

@@ -163,7 +163,7 @@ pub struct PinnedBuffer {
 }
 
 impl PinnedBuffer {
-    /// From the descriptor.
+    /// Builds it from the descriptor.
     pub fn new(descriptor: Addr) -> PinnedBuffer {
         let base = base(descriptor);
         let rank: u8 = load(descriptor.offset(RANK));

@@ -74,7 +74,7 @@ pub struct TextLength {
 }
 
 impl TextLength {
-    /// From the variable.
+    /// Builds it from the variable.
     pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
         TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }

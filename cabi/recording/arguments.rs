@@ -28,7 +28,7 @@ impl ArgumentRegisters {
         ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
 
-    /// Words that are there on the rank's stack.
+    /// Returns the words that are there on the rank's stack.
     pub fn at(function: Function, form: ArgumentForm, frame: usize) -> ArgumentRegisters {
         ArgumentRegisters { plan: ReadPlan::of(function, form.large), form, frame }
     }
@@ -52,8 +52,8 @@ impl ArgumentRegisters {
         (self.room(index) * host::STATUS).div_ceil(8)
     }
 
-    /// The call has returned. Nobody but this argument keeps its words where they were: between the calls
-    /// that name them they are nobody's, and their place on the stack might serve something else.
+    /// Records that the call has returned. Nobody but this argument keeps its words where they were: between
+    /// the calls that name them they are nobody's, and their place on the stack might serve something else.
     pub fn come_back(&mut self, words: &[u64]) {
         self.frame = words.as_ptr() as usize;
     }
@@ -108,7 +108,7 @@ impl ArgumentRegisters {
         !self.form.fortran && self.parameter(index).is_value()
     }
 
-    /// Element `k` of a parameter with numbers.
+    /// Returns element `k` of a parameter with numbers.
     pub(super) fn number(&self, index: usize, k: usize) -> i64 {
         if self.is_value(index) {
             return self.word(index) as i64;
@@ -133,7 +133,7 @@ impl ArgumentRegisters {
         if self.form.fortran { self.handle(index, 0) } else { self.word(index) as usize }
     }
 
-    /// Element `k` of a parameter with handles.
+    /// Returns element `k` of a parameter with handles.
     pub(super) fn handle(&self, index: usize, k: usize) -> usize {
         if self.is_value(index) {
             return self.word(index) as usize;
@@ -498,8 +498,8 @@ impl ArgumentRegisters {
         self.plan.indices.map_or(k, |indices| self.told_number(indices, k) as usize)
     }
 
-    /// Element `k` of a parameter with numbers, as recorders are told it: the index of a request counts from
-    /// 0 as in C, which in Fortran is from 1.
+    /// Returns element `k` of a parameter with numbers, as recorders are told it: the index of a request
+    /// counts from 0 as in C, which in Fortran is from 1.
     pub(super) fn told_number(&self, index: usize, k: usize) -> i64 {
         let number = self.number(index, k);
         let is_index = self.form.fortran && self.plan.requests.is_some() && self.plan.indices == Some(index);

@@ -106,8 +106,8 @@ impl CallRecording {
         false
     }
 
-    /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock,
-    /// with what `codes` has for their levels.
+    /// Records that the mounted rank has left its calls at this level and deeper without a return: they end
+    /// at its clock, with what `codes` has for their levels.
     #[cold]
     pub fn leave_calls(&mut self, (me, at): (u32, Time), level: NestingLevel, codes: &LeftCodes) {
         self.put_away(me);
@@ -170,7 +170,7 @@ impl CallRecording {
         caller.under_way.push(open);
     }
 
-    /// The mounted rank's call with these words has returned.
+    /// Records that the mounted rank's call with these words has returned.
     pub fn close_call(&mut self, (me, at): (u32, Time), level: NestingLevel, words: &[u64], code: i32) {
         let last = self.last.take_if(|(rank, open)| *rank == me && open.level == level).map(|(_, open)| open);
         if last.is_none() {
@@ -209,7 +209,7 @@ impl CallRecording {
         }
     }
 
-    /// The call is over that `me` made at this level within another one.
+    /// Records that the call is over that `me` made at this level within another one.
     #[cold]
     fn uncover(&mut self, me: u32, level: NestingLevel) {
         if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {

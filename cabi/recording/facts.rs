@@ -172,7 +172,8 @@ impl Facts {
         words.extend_from_slice(&self.kept);
     }
 
-    /// As recorders have it, with the results of a call that was successful, behind what is in `words`.
+    /// Returns it as recorders have it, with the results of a call that was successful, behind what is in
+    /// `words`.
     pub fn brief<'w>(
         &self,
         (rank, entered): (u32, Time),

@@ -60,7 +60,7 @@ pub fn begin_quickly(
     with(|recording| recording.begin_quickly(world, function, words, frame))?
 }
 
-/// The call is over, and has succeeded.
+/// Records that the call is over, and has succeeded.
 #[inline(always)]
 pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memory, request }: TouchingCall) {
     let Some(request) = request else { return };

@@ -20,7 +20,7 @@ use recorder::{Class, RecordedStatus, Touch};
 /// Bytes of a status.
 pub const STATUS: usize = 32;
 
-/// Element `k` of an array of statuses of the program.
+/// Returns element `k` of an array of statuses of the program.
 pub fn status(at: Addr, k: usize) -> RecordedStatus {
     let status = StatusPointer(at.offset((STATUS * k) as i64)).get();
     RecordedStatus {
@@ -31,7 +31,7 @@ pub fn status(at: Addr, k: usize) -> RecordedStatus {
     }
 }
 
-/// Element `k` of an array of handles as C has them.
+/// Returns element `k` of an array of handles as C has them.
 pub fn handle(_: Option<Class>, at: Addr, k: usize) -> usize {
     load(at.offset(8 * k as i64))
 }
@@ -46,7 +46,7 @@ pub fn distinct(request: usize) -> Option<usize> {
     (request == REQUEST_SENT).then(|| alone::mpi().distinct_sent())
 }
 
-/// A handle is that of no object any more.
+/// Records that a handle is that of no object any more.
 #[inline(always)]
 pub fn forget(_: Class, _: usize) {}
 
@@ -55,27 +55,27 @@ pub fn text(at: Addr) -> Vec<u8> {
     CText(at).bytes()
 }
 
-/// Fortran's argument for a status: null if it is ignored.
+/// Returns Fortran's argument for a status: null if it is ignored.
 pub fn fortran_status(given: Addr) -> Addr {
     fortran::status(given)
 }
 
-/// Fortran's argument for a buffer.
+/// Returns Fortran's argument for a buffer.
 pub fn fortran_buffer(given: Addr) -> Addr {
     fortran::buffer(given)
 }
 
-/// Fortran's argument for the weights of edges.
+/// Returns Fortran's argument for the weights of edges.
 pub fn fortran_weights(given: Addr) -> Addr {
     fortran::weights(given)
 }
 
-/// Fortran's argument for a buffer, in a descriptor.
+/// Returns Fortran's argument for a buffer, in a descriptor.
 pub fn fortran_base(given: Addr) -> Addr {
     fortran::descriptor::base(given)
 }
 
-/// Fortran's argument for a text, in a descriptor: where it is, and its length.
+/// Returns Fortran's argument for a text, in a descriptor: where it is, and its length.
 pub fn fortran_text(given: Addr) -> (Addr, usize) {
     fortran::descriptor::text(given)
 }

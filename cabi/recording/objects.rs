@@ -272,7 +272,7 @@ impl TracedObjects {
         left.into_iter().map(told).collect()
     }
 
-    /// A handle has become invalid: whatever has the same value later is another object.
+    /// Records that a handle has become invalid: whatever has the same value later is another object.
     #[inline]
     pub fn forget(&mut self, class: Class, handle: usize) {
         if self.is_in_slots(class) {

@@ -276,7 +276,7 @@ impl CallWatch {
             .wait_for(requests.filter(|&request| request != MPI_REQUEST_NULL))
     }
 
-    /// The call has failed in which `rank` waited last: these requests are left.
+    /// Records that the call has failed in which `rank` waited last: these requests are left.
     #[cold]
     pub fn stay(&mut self, rank: u32, requests: impl Iterator<Item = usize> + Clone) {
         self.callers[(rank - self.first) as usize]
@@ -284,7 +284,7 @@ impl CallWatch {
             .stay(|request| requests.clone().any(|left| left == request));
     }
 
-    /// The mounted rank's call has returned.
+    /// Records that the mounted rank's call has returned.
     pub fn close(&mut self, (rank, level): (u32, NestingLevel), words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
         let Some(at) = caller.open.iter().rposition(|open| open.level == level) else { return };

@@ -34,7 +34,7 @@ pub fn functions(table: &AbiTable) -> String {
     }
     out.push_str(
         "];\n\n\
-         /// What can be said of a function: a bit each.\n\
+         /// Properties of a function, a bit each.\n\
          #[derive(Clone, Copy, PartialEq, Eq, Debug)]\n\
          #[repr(u8)]\n\
          pub enum Property {\n",

@@ -312,7 +312,7 @@ fn body(out: &mut String, row: &Row, style: Style, large: bool, name: &str, bind
     }
 }
 
-/// This type under the name that says it is C's, which compilers ask for with `bind(c)`.
+/// Returns this type under the name that says it is C's, which compilers ask for with `bind(c)`.
 fn interoperable(declaration: &str) -> String {
     let kinds = [
         ("integer,", "integer(c_int),"),

@@ -81,7 +81,7 @@ pub fn constants(table: &AbiTable) -> String {
     }
     out.push_str(
         "];\n\n\
-         /// What the numbers are.\n\
+         /// Kinds of the numbers.\n\
          #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n\
          #[allow(missing_docs, reason = \"as in the table\")]\n\
          pub enum Section {\n",

@@ -68,7 +68,7 @@ pub fn entered(function: Function, frame: usize) {
     under.push(RaisedCall { rank, function, entered, waited, sent, frame });
 }
 
-/// The mounted rank's call has returned.
+/// Records that the mounted rank's call has returned.
 pub fn left(code: i32) {
     if is_told() {
         return;

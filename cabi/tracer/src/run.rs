@@ -293,7 +293,7 @@ impl TracedProcess {
         self.recording.save();
     }
 
-    /// All calls were recorded: rank 0 gets them and writes the file.
+    /// Records that all calls were recorded: rank 0 gets them and writes the file.
     pub fn end(mut self) {
         let own = self.recording.part();
         if self.rank != 0 {
@@ -330,7 +330,7 @@ impl TracedProcess {
     }
 }
 
-/// The process's exit status is to tell that the trace is not there.
+/// Records that the process's exit status is to tell that the trace is not there.
 fn fail() {
     extern "C" fn tell(status: c_int, _: *mut libc::c_void) {
         if status == 0 {

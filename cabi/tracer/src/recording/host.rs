@@ -206,7 +206,7 @@ fn word(class: Option<Class>, at: Addr, k: usize) -> u64 {
     if size == 4 { u64::from(load::<u32>(at)) } else { load(at) }
 }
 
-/// Element `k` of an array of handles.
+/// Returns element `k` of an array of handles.
 pub fn handle(class: Option<Class>, at: Addr, k: usize) -> usize {
     let handle = word(class, at, k);
     let Some(of) = class else { return handle as usize };
@@ -228,7 +228,7 @@ pub fn begin_request(at: Addr, from_nobody: bool) {
     });
 }
 
-/// A handle is that of no object any more.
+/// Records that a handle is that of no object any more.
 pub fn forget(class: Class, handle: usize) {
     with(|host| match class {
         Class::Request => host.requests.end(handle),
@@ -302,7 +302,7 @@ pub fn error_class(code: i32) -> i32 {
     with(|host| host.numbers.get(&(Section::ErrorClass, class)).copied().unwrap_or(class))
 }
 
-/// The next statuses to be read are all of receives.
+/// Records that the next statuses to be read are all of receives.
 pub fn forget_statuses() {
     with(|host| host.statuses.clear());
 }
@@ -322,7 +322,7 @@ pub fn note_status(request: usize, receives: bool) {
     });
 }
 
-/// Element `k` of an array of statuses.
+/// Returns element `k` of an array of statuses.
 pub fn status(at: Addr, k: usize) -> RecordedStatus {
     let of_none = |source| RecordedStatus { source, tag: MPI_ANY_TAG, bytes: 0, cancelled: false };
     match with(|host| host.statuses.get(k).copied()) {
@@ -359,32 +359,32 @@ pub fn text(at: Addr) -> Vec<u8> {
 
 // Calls of Fortran come as the calls of C that they are made of.
 
-/// As it is.
+/// Returns it as it is.
 pub fn fortran_status(given: Addr) -> Addr {
     given
 }
 
-/// As it is.
+/// Returns it as it is.
 pub fn fortran_buffer(given: Addr) -> Addr {
     given
 }
 
-/// As it is.
+/// Returns it as it is.
 pub fn fortran_weights(given: Addr) -> Addr {
     given
 }
 
-/// As it is.
+/// Returns it as it is.
 pub fn fortran_base(given: Addr) -> Addr {
     given
 }
 
-/// As it is.
+/// Returns it as it is.
 pub fn fortran_text(given: Addr) -> (Addr, usize) {
     (given, 0)
 }
 
-/// This process in the world.
+/// Returns this process in the world.
 pub fn world() -> RelativeBase {
     let (rank, peers) = with(|host| host.world);
     RelativeBase { rank, peers }

@@ -103,13 +103,13 @@ impl BlockList<'_> {
             BlockDisplacements::Typed(counts, _, types) => (counts[index].unsigned_abs(), &types[index]),
         }
     }
-    /// Packed bytes of a block.
+    /// Returns the packed bytes of a block.
     #[inline]
     pub(crate) fn bytes(&self, index: usize) -> u64 {
         let (count, datatype) = self.elements(index);
         count * datatype.size
     }
-    /// Packed bytes of each.
+    /// Returns the packed bytes of each.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone {
         (0..self.len).map(|index| self.bytes(index))
     }

@@ -49,7 +49,7 @@ impl Collectives {
         }
     }
 
-    /// Why an instance will not come to its end for `rank`, as that knows at `now`.
+    /// Returns why an instance will not come to its end for `rank`, as that knows at `now`.
     fn fault_of(
         &self,
         messages: &Messages,

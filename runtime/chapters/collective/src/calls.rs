@@ -122,8 +122,8 @@ impl Calls {
         }
         position
     }
-    /// A member is refused its next call, which counts as made; `unheard`, if nobody has entered the call
-    /// yet.
+    /// Records that a member is refused its next call, which counts as made; `unheard`, if nobody has entered
+    /// the call yet.
     pub(super) fn refuse(&mut self, member: u32, here: Range<u32>, unheard: Option<Refusal>) {
         let call = self.of(member);
         self.count(member, here);
@@ -147,7 +147,7 @@ impl Calls {
             self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
         open.chain(self.all_refused.iter().copied()).collect()
     }
-    /// All members have left `instance`.
+    /// Records that all members have left `instance`.
     pub(crate) fn leave(&mut self, instance: u32) {
         if let Some(place) = self.instances.iter_mut().find(|place| **place == Some(instance)) {
             *place = None;
@@ -232,7 +232,7 @@ impl CallTable {
     pub(crate) fn are_open(&self, comm: u32) -> bool {
         self.get(comm).is_some_and(Calls::are_open)
     }
-    /// The communicator with this index is no more; the next one with it starts anew.
+    /// Records that the communicator with this index is no more; the next one with it starts anew.
     pub(crate) fn forget(&mut self, comm: u32) {
         if let Some(calls) = self.get_mut(comm) {
             *calls = Calls::default();

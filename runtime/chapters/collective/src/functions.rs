@@ -55,7 +55,7 @@ impl FunctionWork {
 }
 
 impl Collectives {
-    /// All members of a reduction with functions are in: the main loop has it next.
+    /// Records that all members of a reduction with functions are in: the main loop has it next.
     pub(super) fn queue_functions(&mut self, index: u32) {
         self.unhold(index);
         self.instance_mut(index).start();
@@ -92,7 +92,7 @@ impl Collectives {
         }
     }
 
-    /// The functions have been called; the members leave.
+    /// Records that the functions have been called; the members leave.
     pub(crate) fn functions_called(
         &mut self,
         messages: &mut Messages,

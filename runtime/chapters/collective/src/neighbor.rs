@@ -58,7 +58,7 @@ impl NeighborExchange {
             list: Cell::default(),
         }
     }
-    /// A member is in, whose rank is mounted.
+    /// Records that a member is in, whose rank is mounted.
     pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList, each: bool) {
         let member = member as usize;
         self.begins[member] = self.data.len() as u64;

@@ -25,7 +25,7 @@ impl Ticket {
     pub(super) fn new(instance: u32, member: u32) -> Ticket {
         Ticket((instance as usize) << 32 | member as usize)
     }
-    /// As a word for the second half.
+    /// Returns it as a word for the second half.
     #[inline]
     pub const fn word(self) -> usize {
         self.0
@@ -35,7 +35,7 @@ impl Ticket {
     pub fn of(word: usize) -> Ticket {
         Ticket(word)
     }
-    /// This member, which gets no result from those it waits for.
+    /// Returns this member, which gets no result from those it waits for.
     fn without_result(self) -> Ticket {
         Ticket(self.0 | NO_RESULT)
     }

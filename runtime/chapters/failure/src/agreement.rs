@@ -120,7 +120,7 @@ impl Agreements {
         Ok(handle::of_cold(request))
     }
 
-    /// A member has come into a round that this process keeps.
+    /// Records that a member has come into a round that this process keeps.
     pub(crate) fn entered(
         &mut self,
         messages: &mut Messages,
@@ -144,7 +144,7 @@ impl Agreements {
         key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
 
-    /// A rank has failed: those wait for it no longer that it has not joined.
+    /// Records that a rank has failed: those wait for it no longer that it has not joined.
     pub fn failed(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32) {
         let mut open: Vec<AgreementKey> = self.rounds.keys().copied().collect();
         open.sort_unstable();
@@ -185,7 +185,7 @@ impl Agreements {
         }
     }
 
-    /// A rank of this process is told what came of it.
+    /// Records that a rank of this process is told what came of it.
     pub(crate) fn finish(
         &mut self,
         messages: &mut Messages,

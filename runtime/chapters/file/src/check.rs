@@ -31,7 +31,7 @@ pub(crate) fn direction(file: &File, direction: Direction) -> Result {
     }
 }
 
-/// A sequential file has its shared pointer alone (MPI 5.0 section 14.2.1).
+/// Records that a sequential file has its shared pointer alone (MPI 5.0 section 14.2.1).
 pub(crate) fn not_sequential(file: &File) -> Result {
     if file.amode & MPI_MODE_SEQUENTIAL != 0 {
         return Err(Failure::new(

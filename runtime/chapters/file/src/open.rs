@@ -123,7 +123,7 @@ impl OpenFiles {
         Ok(host)
     }
 
-    /// The mounted rank has opened a file.
+    /// Records that the mounted rank has opened a file.
     ///
     /// # Errors
     /// What the host says on a process that cannot open what the first member could.
@@ -159,7 +159,7 @@ impl OpenFiles {
         if deletes { delete(&object.name) } else { Ok(()) }
     }
 
-    /// All members of the process have given a file back: nothing of it is left.
+    /// Records that all members of the process have given a file back: nothing of it is left.
     pub fn forget(&mut self, file: u32) {
         self.hosts.remove(&file);
         self.homes.remove(&file);

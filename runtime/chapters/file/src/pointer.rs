@@ -189,8 +189,9 @@ impl OpenFiles {
         Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 
-    /// The mounted rank has this view now, and its pointers are at its beginning. With `goes_on` that is
-    /// where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section 14.3).
+    /// Records that the mounted rank has this view now, and its pointers are at its beginning. With `goes_on`
+    /// that is where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section
+    /// 14.3).
     pub fn set_view(&mut self, messages: &Messages, file: u32, mut view: View, goes_on: Option<u64>) {
         let part = self.part_mut(file, messages.me());
         if let Some(shared) = goes_on {
@@ -234,7 +235,7 @@ impl OpenFiles {
         not_negative("size", size)
     }
 
-    /// The mounted rank has begun a split collective.
+    /// Records that the mounted rank has begun a split collective.
     pub fn begin_split(&mut self, messages: &Messages, file: u32, name: &'static str, started: AccessStart) {
         self.part_mut(file, messages.me()).split = Some(Split { name, started });
     }

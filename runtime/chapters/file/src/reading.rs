@@ -85,7 +85,8 @@ impl OpenFiles {
         unknown
     }
 
-    /// An operation has all that it waits for at `at`: it is over, or its bytes are to be converted first.
+    /// Records that an operation has all that it waits for at `at`: it is over, or its bytes are to be
+    /// converted first.
     pub(crate) fn over(&mut self, messages: &mut Messages, index: u32, at: Time) {
         let operation = &self.operations[index];
         if operation.then == Then::Convert && operation.answer.failure.is_none() {
@@ -143,7 +144,7 @@ impl OpenFiles {
         }))
     }
 
-    /// A read has been converted.
+    /// Records that a read has been converted.
     pub(crate) fn has_read(&mut self, messages: &mut Messages, reading: &PendingRead) {
         let done = if reading.code == 0 { Ok(reading.converted) } else { Err(failed("read", reading.code)) };
         self.read(messages, reading.index, reading.at, done);

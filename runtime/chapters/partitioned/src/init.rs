@@ -121,7 +121,7 @@ impl Partitioned {
         Err(failure.within(FailureScope::Context(end.common().channel.context)))
     }
 
-    /// The persistent request of an end is no more.
+    /// Records that the persistent request of an end is no more.
     pub(crate) fn free_end(&mut self, number: u32) {
         if let Some(End::Receive(receiver)) = self.ends.remove(number) {
             self.receivers.remove(&receiver.common.channel);

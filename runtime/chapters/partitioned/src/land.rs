@@ -42,7 +42,7 @@ fn is_reachable(view: &BufferView) -> bool {
 }
 
 impl Partitioned {
-    /// A partition has come, or will have at its arrival.
+    /// Records that a partition has come, or will have at its arrival.
     pub(crate) fn land(&mut self, messages: &mut Messages, part: PartitionTransfer) {
         let key = (part.channel, part.round);
         let round = self.rounds.entry(key).or_default();

@@ -21,7 +21,7 @@ pub(crate) struct PartitionedMessages {
 }
 
 impl PartitionedMessages {
-    /// A message has come.
+    /// Records that a message has come.
     pub(crate) fn arrived(&mut self, part: &PartitionTransfer) {
         if self.times.is_empty() {
             self.times = vec![Time::MAX; part.parts as usize];

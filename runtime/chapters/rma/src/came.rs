@@ -46,7 +46,7 @@ impl Came {
         let order = |came: &Came| (came.at, came.after.at, Reverse(came.after.by));
         if order(&other) > order(&self) { other } else { self }
     }
-    /// Why a rank waited for it that this side kept waiting.
+    /// Returns why a rank waited for it that this side kept waiting.
     pub(crate) fn cause(self, side: LateSide) -> WaitCause {
         let Act { at: acted, by } = self.after;
         WaitCause { side, at: self.at, acted, by, follows: (acted, by) }

@@ -67,7 +67,7 @@ impl Origins {
         }
     }
 
-    /// Nothing is left of a window's.
+    /// Records that nothing is left of a window's.
     pub(crate) fn forget(&mut self, win: u32) {
         self.recent.set(None);
         let all = &mut self.all;

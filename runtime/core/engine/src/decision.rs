@@ -82,7 +82,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.versions.counts.is_empty()
     }
 
-    /// The decisions of `owner` are void. O(1).
+    /// Records that the decisions of `owner` are void. O(1).
     pub fn void(&mut self, owner: u32) {
         self.versions.renew(owner);
     }
@@ -104,7 +104,7 @@ impl<T: Decidable> DecisionQueue<T> {
         }
     }
 
-    /// The top of the heap is a decision once more.
+    /// Records that the top of the heap is a decision once more.
     #[inline]
     fn fill(&mut self) {
         if std::mem::take(&mut self.vacant) {
@@ -167,7 +167,7 @@ impl SafeTime {
         time < self.bound
     }
 
-    /// A decision was made because of which its owner acts at `time`, or later.
+    /// Records that a decision was made because of which its owner acts at `time`, or later.
     #[inline]
     pub fn acts(&mut self, time: Time) {
         self.bound = self.bound.min(time.saturating_add(self.lookahead));

@@ -160,8 +160,8 @@ impl<E: Timed> TimingWheel<E> {
         self.pop_late(until)
     }
 
-    /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just
-    /// opened.
+    /// Behaves as `pop_until`, where events have come into the open bucket since it was sorted, or it was
+    /// just opened.
     fn pop_late(&mut self, until: u64) -> Option<E> {
         if self.late.len() > FEW.max(self.open.len()) {
             self.sort_late();

@@ -137,7 +137,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// With this envelope and nothing else.
+    /// Builds it with this envelope and nothing else.
     #[inline(always)]
     pub fn of(envelope: &Envelope, arrival: Time, bytes: u64, state: State) -> Node {
         Node {
@@ -154,7 +154,7 @@ impl Node {
             data: [0; 2],
         }
     }
-    /// A receive's message is so long: more than there is room for is an error.
+    /// Records that a receive's message is so long: more than there is room for is an error.
     #[inline]
     pub fn tell_length(&mut self, bytes: u64) {
         if bytes > self.bytes {

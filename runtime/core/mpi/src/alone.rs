@@ -86,7 +86,7 @@ impl Mpi {
         }
     }
 
-    /// The run is over while the rank waits.
+    /// Records that the run is over while the rank waits.
     pub(crate) fn run_is_over(&self, over: Over, ending: Ending) -> ! {
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);

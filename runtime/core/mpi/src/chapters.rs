@@ -154,7 +154,7 @@ impl Chapters {
         self.all().iter().any(|(_, chapter)| chapter.needs_comm(comm))
     }
 
-    /// A communicator is no more.
+    /// Records that a communicator is no more.
     pub(crate) fn forget_comm(&mut self, comm: u32) {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.forget_comm(comm));
     }

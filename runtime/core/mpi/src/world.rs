@@ -56,7 +56,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// So many ranks in one process, whose computation costs nothing; all else as by default.
+    /// Returns so many ranks in one process, whose computation costs nothing; all else as by default.
     pub fn new(ranks: u32, wire: Wire, names: &'static [&'static str]) -> Setup {
         Setup {
             ranks,

@@ -156,7 +156,7 @@ impl Infos {
         if handle == INFO_ENV { Ok(&self.env) } else { self.table.get(rank, handle) }
     }
 
-    /// As [`get`](Self::get) for an argument that may be `MPI_INFO_NULL`.
+    /// Behaves as [`get`](Self::get) for an argument that may be `MPI_INFO_NULL`.
     pub fn get_optional(&self, rank: u32, handle: usize) -> Result<Option<&Info>> {
         if handle == INFO_NULL { Ok(None) } else { self.get(rank, handle).map(Some) }
     }

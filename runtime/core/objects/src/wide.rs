@@ -54,7 +54,7 @@ fn normalise(negative: bool, exponent: i32, significand: u128) -> Unpacked {
 }
 
 impl Unpacked {
-    /// From a sign, a biased exponent and a significand of `bits` with explicit leading bit.
+    /// Builds it from a sign, a biased exponent and a significand of `bits` with explicit leading bit.
     fn new(negative: bool, biased: i32, significand: u128, bits: i32) -> Unpacked {
         if biased == 0x7fff {
             let fraction = significand & ((1 << (bits - 1)) - 1);
@@ -205,7 +205,7 @@ pub struct F80([u8; 16]);
 arithmetic!(F80);
 
 impl F80 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F80 {
         F80(bytes)
     }
@@ -213,7 +213,7 @@ impl F80 {
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
-    /// This value in binary128 (exact).
+    /// Returns this value in binary128 (exact).
     pub fn to_f128(self) -> F128 {
         F128::pack(self.unpack())
     }
@@ -245,7 +245,7 @@ pub struct F128([u8; 16]);
 arithmetic!(F128);
 
 impl F128 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F128 {
         F128(bytes)
     }
@@ -280,7 +280,7 @@ impl Neg for F128 {
 pub struct F16([u8; 2]);
 
 impl F16 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 2]) -> F16 {
         F16(bytes)
     }
@@ -288,7 +288,7 @@ impl F16 {
     pub fn to_ne_bytes(self) -> [u8; 2] {
         self.0
     }
-    /// This value.
+    /// Returns this value.
     pub fn to_f32(self) -> f32 {
         let bits = u32::from(u16::from_ne_bytes(self.0));
         let (sign, exponent, fraction) = ((bits & 0x8000) << 16, bits >> 10 & 0x1f, bits & 0x3ff);
@@ -352,7 +352,7 @@ macro_rules! complex {
         pub struct $name($part, $part);
 
         impl $name {
-            /// From its bytes in memory.
+            /// Builds it from its bytes in memory.
             pub fn from_ne_bytes(bytes: [u8; 2 * size_of::<$part>()]) -> $name {
                 let part = |chunk: Option<&[u8; size_of::<$part>()]>| {
                     <$part>::from_ne_bytes(*chunk.expect("half of the bytes"))

@@ -41,7 +41,7 @@ impl Ready {
         let stack = if count == 0 { Vec::new() } else { vec![Stretch { first, count }] };
         Ready { stack, count: count as usize, ..Ready::default() }
     }
-    /// These ranks, where a rank's turn is known some switches ahead.
+    /// Returns these ranks, where a rank's turn is known some switches ahead.
     pub fn looking_ahead(self) -> Ready {
         Ready { depth: UPCOMING, ..self }
     }

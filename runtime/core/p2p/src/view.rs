@@ -17,7 +17,7 @@ pub struct BufferView {
 }
 
 impl BufferView {
-    /// No memory.
+    /// Returns no memory.
     pub fn none() -> BufferView {
         BufferView::length(0)
     }
@@ -33,7 +33,7 @@ impl BufferView {
     pub fn has_memory(&self) -> bool {
         !self.buffer.is_null() || self.layout.is_some()
     }
-    /// So many equal parts of bytes that lie side by side.
+    /// Returns so many equal parts of bytes that lie side by side.
     pub fn parts(&self, count: usize) -> Vec<BufferView> {
         let bytes = self.bytes / count.max(1) as u64;
         (0..count as i64)

@@ -159,7 +159,7 @@ impl Wire {
     fn shared_here(&self) -> Option<&(dyn Shared + Send)> {
         self.network.as_ref()?.shared()
     }
-    /// Why the shared network will deliver nothing more of what is under way, if so.
+    /// Returns why the shared network will deliver nothing more of what is under way, if so.
     pub fn stuck(&self) -> Option<String> {
         self.shared_here().and_then(Shared::stuck)
     }

@@ -64,7 +64,7 @@ fn state<R>(f: impl FnOnce(&mut ProgramSet) -> R) -> R {
     unsafe { STATE.with(|state| f(state.get_or_insert_default())) }
 }
 
-/// The first program's ranks are prepared: others may be loaded from now on.
+/// Records that the first program's ranks are prepared: others may be loaded from now on.
 pub(crate) fn allow(common: Common) {
     state(|state| state.common = Some(common));
 }

@@ -267,7 +267,7 @@ impl Arena {
         }
     }
 
-    /// All records of a segment are free: forgets where they begin.
+    /// Records that all records of a segment are free: forgets where they begin.
     #[cold]
     fn dissolve(&mut self, index: u32) {
         let mut record = index * SEGMENT;

@@ -27,7 +27,7 @@ pub fn beside() -> Option<Time> {
     helpers::owner().map(|rank| Time::from_ps(helpers::clock_ns(rank).saturating_mul(PS_PER_NS)))
 }
 
-/// The running rank has read its clock.
+/// Records that the running rank has read its clock.
 #[inline]
 pub fn publish(time: Time) {
     if now::has_helpers() {

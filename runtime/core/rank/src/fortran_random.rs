@@ -125,7 +125,7 @@ pub fn reseed() -> bool {
     true
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

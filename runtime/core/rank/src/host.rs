@@ -177,7 +177,7 @@ impl HostClock {
         clock.scaled(1.0)
     }
 
-    /// This clock, for a virtual processor that needs `factor` times as long.
+    /// Returns this clock, for a virtual processor that needs `factor` times as long.
     pub fn scaled(mut self, factor: f64) -> HostClock {
         let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
         self.factor = factor;
@@ -229,7 +229,8 @@ impl HostClock {
         self.means[usize::from(function) % PLACES].left != 0
     }
 
-    /// A brief call of `function` was made within the interval, which goes on and does not contain it.
+    /// Records that a brief call of `function` was made within the interval, which goes on and does not
+    /// contain it.
     #[inline]
     pub fn leave_out(&mut self, function: u16) {
         let mean = &mut self.means[usize::from(function) % PLACES];
@@ -265,7 +266,7 @@ impl HostClock {
         self.started = self.cpu_at + self.reading;
     }
 
-    /// Nothing is the rank's until the clock is started.
+    /// Records that nothing is the rank's until the clock is started.
     pub fn pause(&mut self) {
         self.started = PAUSED;
     }

@@ -266,7 +266,7 @@ pub(crate) fn all_fits() -> Vec<Fits> {
     kernels
 }
 
-/// Words that look random, the same from the same seed.
+/// Returns the words that look random, the same from the same seed.
 #[cfg(test)]
 pub(crate) fn random_words(mut seed: u64) -> impl FnMut() -> u32 {
     move || {

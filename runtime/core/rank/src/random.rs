@@ -61,7 +61,7 @@ pub fn generators() -> Option<*mut Generators> {
     }
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

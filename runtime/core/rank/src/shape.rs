@@ -62,8 +62,8 @@ struct MaskedWord {
 }
 
 impl TemplateMask {
-    /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if
-    /// all do.
+    /// Builds it with the lanes that `masks` has for each line; `own` are the lanes that count at all, or
+    /// nothing if all do.
     pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> TemplateMask {
         let is_set = |mask: u16, lane: usize| mask >> lane & 1 != 0;
         let fixed = |(line, &mask): (usize, &u16)| {

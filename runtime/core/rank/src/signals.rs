@@ -207,7 +207,7 @@ pub(crate) fn forget(signals: impl Iterator<Item = i32>) {
     }
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: as in `with`.
     if unsafe { TABLE.with(|table| table.is_some()) } {

@@ -14,7 +14,7 @@ pub trait Members {
     /// from member to member.
     // Into a member that is there: most shapes have nothing to say, and then nothing is copied.
     fn describe(&self, _member: &mut Member) {}
-    /// Packed bytes that a member gets.
+    /// Returns the packed bytes that a member gets.
     fn output(&self, rank: u32) -> u64;
     /// Returns `true` if [`received`](Members::received) and [`sources`](Members::sources) tell all about a
     /// direct round. Where they do not, the round is made in its steps.

@@ -97,7 +97,7 @@ impl ProcessSegment {
     pub fn process(&self, member: u32) -> u32 {
         self.others.as_ref().expect("a process alone has all members").1.process(member)
     }
-    /// This process, and the segments of all, where there are others.
+    /// Returns this process, and the segments of all, where there are others.
     pub(crate) fn others(&self) -> (u32, Rc<Segments>) {
         self.others.clone().expect("a process alone has nobody to tell")
     }

@@ -35,7 +35,7 @@ pub fn check_network_report(options: &Options, is_shared: bool) -> Result<(), St
         .to_owned())
 }
 
-/// As [`setup`], on a machine that was built for the run's ranks.
+/// Behaves as [`setup`], on a machine that was built for the run's ranks.
 ///
 /// # Errors
 /// A sentence: the machine has not what is to be reported.

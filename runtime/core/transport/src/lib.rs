@@ -41,7 +41,7 @@ pub struct Start {
 
 /// A way between native processes. Calls are made on the process's own (large) stack only.
 pub trait Transport {
-    /// This process's number.
+    /// Returns this process's number.
     fn rank(&self) -> u32;
     /// Returns how many processes there are, those included that may be started yet.
     fn size(&self) -> u32;

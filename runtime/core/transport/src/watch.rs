@@ -186,7 +186,7 @@ pub fn watch(watched: Vec<WatchedProcess>) {
     }
 }
 
-/// The run is over: what ends from now on may end.
+/// Records that the run is over: what ends from now on may end.
 pub fn over() {
     let (pipe, pid) = (PIPE.swap(0, Relaxed), WATCHER.swap(0, Relaxed));
     if pid == 0 {

@@ -168,7 +168,7 @@ fn known(
     known
 }
 
-/// Words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
+/// Returns the words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
 /// pattern(stencil4)`), and the reference looks at a trait's value only where a machine's cost has it, so
 /// that they are no error before.
 fn word_findings(

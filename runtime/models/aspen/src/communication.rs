@@ -315,7 +315,7 @@ impl CommunicationPattern {
 }
 
 impl fmt::Display for CommunicationPattern {
-    /// As the traits say it.
+    /// Returns it as the traits say it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wave = |wave: Wave| if wave == Wave::Up { "pwave" } else { "nwave" };
         match self {
@@ -474,7 +474,7 @@ impl Step {
     }
 }
 
-/// To whom a rank sends in a random step.
+/// Returns to whom a rank sends in a random step.
 fn drawn(draw: u64, rank: u64, ranks: u64) -> u64 {
     SplitMix64::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
 }

@@ -32,7 +32,7 @@ impl AspenError {
         AspenError { sentence: sentence.into(), span: Some(span), shown: None }
     }
 
-    /// This error, which can be shown with its line. O(length of the file).
+    /// Returns this error, which can be shown with its line. O(length of the file).
     pub fn located(mut self, sources: &Sources) -> AspenError {
         if let Some(span) = self.span
             && self.shown.is_none()

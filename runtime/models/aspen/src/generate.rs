@@ -257,7 +257,7 @@ fn int(bytes: u64, span: SourceSpan) -> Result<i32, AspenError> {
     })
 }
 
-/// Words that cannot end a comment.
+/// Returns the words that cannot end a comment.
 fn quoted(text: &str) -> String {
     text.replace("*/", "* /").replace('\n', " ")
 }

@@ -14,7 +14,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// From the first.
+    /// Builds it from the first.
     pub fn new(from: R) -> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }

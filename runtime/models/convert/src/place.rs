@@ -50,7 +50,7 @@ impl Place {
         })
     }
 
-    /// As an argument.
+    /// Returns it as an argument.
     pub fn of(&self, name: &'static str) -> ArgumentValue {
         let member =
             Some(CommMembership { rank: self.rank, peers: self.size, leaders: (self.leader, self.leader) });
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// No communicator, as the one that a call makes for those who are not in it.
+/// Returns no communicator, as the one that a call makes for those who are not in it.
 pub fn nowhere(name: &'static str) -> ArgumentValue {
     given(
         name,

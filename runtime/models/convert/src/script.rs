@@ -61,7 +61,7 @@ pub fn follow<W: Workload>(
 pub struct Probed(FxHashMap<u32, Envelope>);
 
 impl Probed {
-    /// One was probed.
+    /// Records that one was probed.
     pub fn keep(&mut self, message: u32, envelope: Envelope) {
         self.0.insert(message, envelope);
     }

@@ -144,7 +144,7 @@ impl Writer {
         self.message_in(comm, rank, name, message, slots)
     }
 
-    /// As [`Writer::message`], in a communicator that the rank is in.
+    /// Behaves as [`Writer::message`], in a communicator that the rank is in.
     pub fn message_in(
         &mut self,
         comm: ArgumentValue,
@@ -325,7 +325,7 @@ pub struct Type {
 pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
 
 impl Type {
-    /// As an argument.
+    /// Returns it as an argument.
     pub fn of(self, name: &'static str) -> ArgumentValue {
         given(
             name,

@@ -37,7 +37,7 @@ pub struct NumberReader<'a> {
 }
 
 impl<'a> NumberReader<'a> {
-    /// From bytes that begin at `base` of their file.
+    /// Builds it from bytes that begin at `base` of their file.
     pub fn new(bytes: &'a [u8], base: u64, is_big: bool) -> NumberReader<'a> {
         NumberReader { bytes, at: 0, base, is_big }
     }
@@ -60,7 +60,7 @@ impl<'a> NumberReader<'a> {
         Err(MalformedArchive { at: self.base + self.at as u64, why: why.into() })
     }
 
-    /// So many bytes.
+    /// Returns so many bytes.
     ///
     /// # Errors
     /// If there are fewer.
@@ -82,7 +82,7 @@ impl<'a> NumberReader<'a> {
         self.slice(1).map(|slice| slice[0])
     }
 
-    /// So many bytes as a number.
+    /// Returns so many bytes as a number.
     #[inline]
     fn plain(&mut self, length: usize) -> Result<u64> {
         let slice = self.slice(length)?;

@@ -43,7 +43,7 @@ impl NumberByRank {
             NumberByRank::Each(values, _) => values.iter().all(|&value| is(value)),
         }
     }
-    /// As vectors have it.
+    /// Returns it as vectors have it.
     fn text(values: &[i64], turns: usize) -> String {
         let text = Column::of_ranks(values, turns).text();
         if turns == 1 { text } else { format!("t {turns} {text}") }

@@ -156,7 +156,7 @@ impl Walk {
         }
     }
 
-    /// To whom a rank sends in a random step, if not to itself.
+    /// Returns to whom a rank sends in a random step, if not to itself.
     fn drawn(&self, step: &Step, draw: u32, rank: u32) -> Option<u32> {
         step.sends(rank.into(), self.ranks.into(), None, draw.into())
             .first()

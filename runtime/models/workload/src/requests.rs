@@ -74,7 +74,7 @@ impl Open {
     }
 }
 
-/// These handles, as MPI is given them.
+/// Returns these handles, as MPI is given them.
 #[inline]
 pub(crate) fn array_of(handles: &mut [usize]) -> RequestArray {
     RequestArray { at: Addr(handles.as_mut_ptr() as usize), count: handles.len() as u32, wide: true }

@@ -61,7 +61,7 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
         Ok((computed != Span::ZERO).then_some((computed, Call::Local)))
     }
 
-    /// Why the call that was asked for last is refused, with its rank and place.
+    /// Returns why the call that was asked for last is refused, with its rank and place.
     pub fn refusal(&self, why: &str) -> String {
         format!("rank {}{}: {why}", self.rank, self.workload.place(&self.cursor))
     }

@@ -44,7 +44,7 @@ impl Caller<'_> {
         }
     }
 
-    /// As the ranks from `first` on see it that are a world of their own.
+    /// Returns it as the ranks from `first` on see it that are a world of their own.
     #[inline]
     pub(crate) fn of_world(&self, first: u32) -> Caller<'_> {
         Caller { rank: self.rank - first, first, ..*self }
@@ -98,7 +98,7 @@ pub trait Workload {
         None
     }
 
-    /// As [`Workload::message`], if the call is known to wait for requests.
+    /// Behaves as [`Workload::message`], if the call is known to wait for requests.
     fn wait(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, &Awaited)> {
         None
     }

@@ -53,8 +53,8 @@ impl Order {
         Order { first, late: Vec::new() }
     }
 
-    /// A call of a rank has received a message that left at `sent`, and none that left before: `tell` is told
-    /// of the waits for later ones. O(1).
+    /// Records that a call of a rank has received a message that left at `sent`, and none that left before:
+    /// `tell` is told of the waits for later ones. O(1).
     #[inline]
     pub fn received(&mut self, rank: u32, sent: Time, mut tell: impl FnMut(ClassifiedWait)) {
         let Some(late) = self.late.get_mut((rank - self.first) as usize) else { return };

@@ -44,7 +44,7 @@ impl Bins {
         }
     }
 
-    /// The instant `at` is within.
+    /// Records that the instant `at` is within.
     fn reach(&mut self, at: u64) {
         while at >> self.width >= BINS as u64 {
             self.double();

@@ -25,7 +25,7 @@ impl RankList {
     pub fn all() -> RankList {
         RankList(vec![(0, u32::MAX)])
     }
-    /// These ranges, from first to last rank.
+    /// Returns these ranges, from first to last rank.
     pub fn of(ranges: Vec<(u32, u32)>) -> RankList {
         RankList(ranges)
     }

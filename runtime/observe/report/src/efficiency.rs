@@ -103,7 +103,7 @@ impl Efficiencies {
         rows
     }
 
-    /// As a table.
+    /// Returns it as a table.
     pub fn table(&self) -> Table {
         let mut table = Table::new(&[
             ("efficiency", Align::Left),

@@ -124,7 +124,7 @@ pub fn longest(time: &Moments) -> String {
     format!("{} on {}", short(time.max_ps), time.max_rank)
 }
 
-/// Why a site's calls wait, each reason with its share of the waiting.
+/// Returns why a site's calls wait, each reason with its share of the waiting.
 pub fn states(site: &SiteCost) -> String {
     let state = |(state, lost): (&WaitState, &Lost)| {
         format!(

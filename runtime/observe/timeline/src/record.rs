@@ -128,7 +128,7 @@ impl Record {
         }
     }
 
-    /// From what [`Record::put`] appended.
+    /// Builds it from what [`Record::put`] appended.
     ///
     /// # Panics
     /// If it is something else.

@@ -46,7 +46,7 @@ impl Assembly {
         Assembly::new(part)
     }
 
-    /// With the dictionaries of this part.
+    /// Builds it with the dictionaries of this part.
     pub fn new(part: ProcessTrace) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
@@ -63,7 +63,7 @@ impl Assembly {
         Item::Loop(self.loops.place((count, body)))
     }
 
-    /// These items, with loops found in them as by a recorder.
+    /// Returns these items, with loops found in them as by a recorder.
     pub fn folded(&mut self, items: &[Item]) -> Vec<Item> {
         let mut cursor = Cursor::default();
         for item in items {

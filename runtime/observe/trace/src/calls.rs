@@ -63,7 +63,7 @@ impl Calls {
         self.words.find(words).map(|place| self.of_words[place as usize])
     }
 
-    /// The call with this number is told in these words.
+    /// Records that the call with this number is told in these words.
     pub fn learn(&mut self, words: &[u64], call: u32) {
         let place = self.words.place_of(words);
         self.of_words.resize(self.words.len(), call);

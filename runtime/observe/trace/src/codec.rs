@@ -79,7 +79,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// From the beginning of `bytes`.
+    /// Builds it from the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         Ok(byte)
     }
-    /// So many bytes as they are.
+    /// Returns so many bytes as they are.
     ///
     /// # Errors
     /// If there are fewer.

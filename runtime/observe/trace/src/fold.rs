@@ -169,7 +169,7 @@ impl Grammar {
         self.turn(cursor);
     }
 
-    /// The cursor is at the end of a body or before a loop in it: goes to the next symbol.
+    /// Records that the cursor is at the end of a body or before a loop in it: goes to the next symbol.
     fn turn(&self, cursor: &mut Cursor) {
         loop {
             let outermost = cursor.levels.len() == 1;

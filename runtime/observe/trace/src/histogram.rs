@@ -258,7 +258,7 @@ impl Summary {
         }
     }
 
-    /// So many times of one length, in picoseconds.
+    /// Returns so many times of one length, in picoseconds.
     pub fn constant(ps: u64, count: u64) -> Summary {
         Summary {
             count,
@@ -274,8 +274,8 @@ impl Summary {
         }
     }
 
-    /// With as few digits as a file has of it: four of the mean and three of the others, with all of which
-    /// the least is no more and the most no less than it was. Exact if all times are one.
+    /// Builds it with as few digits as a file has of it: four of the mean and three of the others, with all
+    /// of which the least is no more and the most no less than it was. Exact if all times are one.
     #[must_use]
     pub fn rounded(mut self) -> Summary {
         if let Some(first) = self.first.take() {

@@ -31,7 +31,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// As bytes, for another process.
+    /// Returns it as bytes, for another process.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.number(self.keys.len() as u64);

@@ -40,7 +40,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// As dictionaries have it: the name and those of the arguments, with spaces between.
+    /// Returns it as dictionaries have it: the name and those of the arguments, with spaces between.
     pub fn text(&self) -> String {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }

@@ -62,7 +62,7 @@ impl Entrance<'_> {
         Ok((communicator.rank(self.messages.me()), topology))
     }
 
-    /// As [`Entrance::join_neighbor`] in a run without payloads.
+    /// Behaves as [`Entrance::join_neighbor`] in a run without payloads.
     pub(super) fn join_neighbor_lengths(
         &mut self,
         comm: usize,

@@ -83,8 +83,8 @@ impl Collectives {
         }
     }
 
-    /// A member has entered an instance that is spread over processes. It is held only where all processes
-    /// will tell when their members are in.
+    /// Records that a member has entered an instance that is spread over processes. It is held only where all
+    /// processes will tell when their members are in.
     pub(crate) fn entered_spread(
         &mut self,
         messages: &mut Messages,

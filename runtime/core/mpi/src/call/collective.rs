@@ -26,7 +26,8 @@ impl Mpi {
         call(&mut Entrance { objects, messages, collectives })
     }
 
-    /// The mounted rank's collective call on this communicator has failed before the rank entered it.
+    /// Records that the mounted rank's collective call on this communicator has failed before the rank
+    /// entered it.
     #[cold]
     pub fn refuse_collective(&self, comm: usize) {
         self.enter(|entrance| entrance.refuse(comm));
@@ -189,7 +190,7 @@ impl Mpi {
             .expect("a nonblocking call makes a request"))
     }
 
-    /// As [`Mpi::agree`], among the members of a group, who find each other by `key`.
+    /// Behaves as [`Mpi::agree`], among the members of a group, who find each other by `key`.
     pub(crate) fn agree_in_group(
         &self,
         group: Rc<Group>,

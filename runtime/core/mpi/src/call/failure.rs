@@ -300,7 +300,7 @@ pub enum Stop {
 }
 
 impl Mpi {
-    /// The mounted rank has got to the time of its failure: blocks for ever.
+    /// Records that the mounted rank has got to the time of its failure: blocks for ever.
     pub fn rest(&self) -> ! {
         loop {
             {

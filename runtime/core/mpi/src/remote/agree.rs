@@ -352,7 +352,8 @@ impl World {
         }
     }
 
-    /// This process was started while the run went on: waits until the others know of it, and it of its rank.
+    /// Records that this process was started while the run went on: waits until the others know of it, and it
+    /// of its rank.
     pub(crate) fn join(&mut self) {
         let word = self.await_control(|from, kind| from == 0 && kind == WELCOME);
         self.order.agreeing.held = Take(&word).u64();

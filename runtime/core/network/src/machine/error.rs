@@ -61,13 +61,13 @@ impl MachineError {
         MachineError { sentence: sentence.into(), place: None, context: None }
     }
 
-    /// This error, said to be in a file or a part of one.
+    /// Returns this error, said to be in a file or a part of one.
     pub(crate) fn within(mut self, context: impl Into<String>) -> MachineError {
         self.context = Some(context.into());
         self
     }
 
-    /// This error, which names one more thing that would have been right.
+    /// Returns this error, which names one more thing that would have been right.
     pub(crate) fn or(mut self, also: &str) -> MachineError {
         self.sentence = format!("{}; {also} would do as well", self.sentence);
         self

@@ -128,7 +128,7 @@ impl LinkKind {
     pub(crate) fn capacity(&self) -> Option<Capacity> {
         self.serialization.capacity()
     }
-    /// As `time`, or `None` beyond 2^64.
+    /// Behaves as `time`, or `None` beyond 2^64.
     fn checked_time(&self, bytes: u64) -> Option<u64> {
         self.serialization.checked_time(bytes).map(|span| span.as_ps().max(1))
     }
@@ -211,7 +211,7 @@ impl PacketFabric {
         longest.checked_add(delays)
     }
 
-    /// Why `last_event` is none.
+    /// Returns why `last_event` is none.
     pub(crate) fn too_slow(&self) -> String {
         format!(
             "a packet of {} bytes, with what goes ahead of it, takes more than 2^63 picoseconds (106 days) \

@@ -354,7 +354,7 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    /// With one packet.
+    /// Builds it with one packet.
     #[inline]
     pub(crate) fn new(key: u64, packet: u32, next: u32) -> Requester {
         Requester { key, head: packet, tail: packet, next, unused: [0; 3] }

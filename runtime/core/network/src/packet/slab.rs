@@ -21,7 +21,7 @@ impl<T: Pod + Default> LargePageSlab<T> {
         LargePageSlab::with_capacity(0)
     }
 
-    /// With memory for about so many.
+    /// Builds it with memory for about so many.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         LargePageSlab { items: Pages::with_capacity(capacity), free: Vec::new() }
     }

@@ -260,7 +260,7 @@ pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     permutation
 }
 
-/// For each member the members of the group after its own, the first after the last.
+/// Returns for each member the members of the group after its own, the first after the last.
 fn next_groups(count: u32, group: impl Fn(u32) -> u32) -> Result<Vec<(u32, u32)>, String> {
     let mut groups: Vec<Range<u32>> = Vec::new();
     for member in 0..count {

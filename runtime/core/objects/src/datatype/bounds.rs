@@ -63,7 +63,7 @@ impl Bounds {
         }
     }
 
-    /// This data with markers at `lb` and `ub` in place of any others.
+    /// Returns this data with markers at `lb` and `ub` in place of any others.
     pub(super) fn marked(self, lb: i128, ub: i128) -> Bounds {
         Bounds { marks: Some((lb, ub)), ..self }
     }

@@ -52,7 +52,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// From the ABI's value.
+    /// Builds it from the ABI's value.
     pub fn from_abi(value: i32) -> Result<Order> {
         match value {
             abi::MPI_ORDER_C => Ok(Order::C),
@@ -78,7 +78,7 @@ pub enum Distribution {
 pub const DISTRIBUTE_DFLT_DARG: i64 = abi::MPI_DISTRIBUTE_DFLT_DARG as i64;
 
 impl Distribution {
-    /// From the ABI's value.
+    /// Builds it from the ABI's value.
     pub fn from_abi(value: i32) -> Result<Distribution> {
         match value {
             abi::MPI_DISTRIBUTE_NONE => Ok(Distribution::None),
@@ -248,8 +248,8 @@ impl Constructor {
         }
     }
 
-    /// This call with other datatypes, which `f` gives for each argument; none of a type that is not made of
-    /// others.
+    /// Returns this call with other datatypes, which `f` gives for each argument; none of a type that is not
+    /// made of others.
     ///
     /// # Errors
     /// What `f` fails with.

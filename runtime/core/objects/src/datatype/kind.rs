@@ -165,7 +165,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Packed bytes of one element.
+    /// Returns the packed bytes of one element.
     pub const fn size(self) -> u64 {
         match self {
             Element::One(kind) => kind.size(),

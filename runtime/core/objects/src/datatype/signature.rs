@@ -53,7 +53,7 @@ impl Signature {
         Signature { hash, power, raw }
     }
 
-    /// This signature, and then the other.
+    /// Returns this signature, and then the other.
     pub fn then(self, next: Signature) -> Signature {
         Signature {
             hash: add(mul(self.hash, next.power), next.hash),
@@ -62,7 +62,7 @@ impl Signature {
         }
     }
 
-    /// This signature `count` times.
+    /// Returns this signature `count` times.
     pub fn times(self, mut count: u64) -> Signature {
         let (mut result, mut square) = (Signature::EMPTY, self);
         while count != 0 {

@@ -64,7 +64,7 @@ impl<T> Owned<T> {
         Ok(&self.slots[slot].object.as_ref().expect("found").1)
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// Behaves as [`get`](Self::get), to change it.
     pub fn get_mut(&mut self, rank: u32, handle: usize) -> Result<&mut T> {
         let slot = self.slot(rank, handle).ok_or_else(|| invalid(self.naming, handle))?;
         Ok(&mut self.slots[slot].object.as_mut().expect("found").1)

@@ -114,7 +114,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The first is in the row or the heap.
+    /// Records that the first is in the row or the heap.
     fn order(&mut self) {
         if self.row.is_empty() {
             std::mem::swap(&mut self.row, &mut self.noted);

@@ -79,8 +79,8 @@ impl<W: Copy> Index<W> {
         self.entries.partition_point(|entry| entry.first < first)
     }
 
-    /// A region is touched from now on. O(1) beside the last one that was, else O(log regions); O(regions) to
-    /// make room.
+    /// Records that a region is touched from now on. O(1) beside the last one that was, else O(log regions);
+    /// O(regions) to make room.
     #[inline(always)]
     pub(super) fn touch(&mut self, entry: Entry<W>) {
         if self.live == 0 {

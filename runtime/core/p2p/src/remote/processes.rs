@@ -91,7 +91,7 @@ impl Remote {
     pub fn is_first(&self) -> bool {
         self.me == 0
     }
-    /// This process's ranks: the first, and how many.
+    /// Returns this process's ranks: the first, and how many.
     pub fn own(&self) -> (u32, u32) {
         (self.blocks.first(self.me), self.blocks.count(self.me))
     }

@@ -214,11 +214,11 @@ impl Streams {
     pub fn is_late(&self) -> bool {
         self.transport.rank() >= self.at_start()
     }
-    /// A process has left.
+    /// Records that a process has left.
     pub fn has_gone(&mut self, process: u32) {
         self.there[process as usize] = There::Gone;
     }
-    /// A process is there from now on.
+    /// Records that a process is there from now on.
     pub fn has_come(&mut self, process: u32) {
         self.there[process as usize] = There::Is;
     }

@@ -163,7 +163,7 @@ pub(crate) struct Cloned {
     free: Vec<u32>,
 }
 
-/// Why these images cannot be cloned.
+/// Returns why these images cannot be cloned.
 pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
     let program = &images[0];
     if program.bias == 0 {
@@ -358,7 +358,7 @@ impl Cloned {
         BLOCK.store(self.arena + self.places.of(self.blocks[rank as usize] as usize), Relaxed);
     }
 
-    /// The rank has ended: its block, all zero again, serves another.
+    /// Records that the rank has ended: its block, all zero again, serves another.
     pub(crate) fn ended(&mut self, rank: u32) {
         // Threads that the rank left behind run on its code until the process ends.
         if helpers::has_own(rank) {

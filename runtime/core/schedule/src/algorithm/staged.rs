@@ -165,7 +165,7 @@ impl Staged {
             _ => None,
         }
     }
-    /// As a schedule.
+    /// Returns it as a schedule.
     pub(super) fn finish(self) -> Rc<dyn Schedule> {
         Rc::new(self)
     }

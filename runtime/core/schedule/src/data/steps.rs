@@ -36,7 +36,7 @@ impl Rows {
         let begins: Vec<u64> = crate::begins(lengths).collect();
         Rows { bytes: vec![0; begins.last().copied().unwrap_or(0) as usize], begins, each: 0 }
     }
-    /// These rows, one behind the other.
+    /// Returns these rows, one behind the other.
     pub fn of<'a>(rows: impl Iterator<Item = &'a [u8]> + Clone) -> Rows {
         let mut all = Rows { bytes: Vec::new(), begins: vec![0], each: 0 };
         for row in rows {

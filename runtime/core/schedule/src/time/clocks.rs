@@ -54,7 +54,7 @@ impl Clocks {
     pub fn equal(&self) -> Option<u64> {
         self.equal
     }
-    /// By place, after the last round or between rounds of steps.
+    /// Returns it by place, after the last round or between rounds of steps.
     #[inline]
     pub fn get(&self, place: usize) -> u64 {
         debug_assert!(self.exchanging.is_none(), "exchanges are over");
@@ -68,7 +68,7 @@ impl Clocks {
     pub(super) fn len(&self) -> usize {
         self.size
     }
-    /// All have this clock.
+    /// Records that all have this clock.
     #[inline]
     pub(super) fn advance(&mut self, clock: u64) {
         self.equal = Some(clock);

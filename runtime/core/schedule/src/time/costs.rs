@@ -76,7 +76,7 @@ impl Burden {
     pub fn free(&self, place: usize) -> Option<u64> {
         self.free.get(place).copied()
     }
-    /// For how long the member in this place has waited for messages.
+    /// Returns for how long the member in this place has waited for messages.
     pub fn waited(&self, place: usize) -> u64 {
         self.waited[place]
     }

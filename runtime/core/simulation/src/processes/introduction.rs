@@ -61,7 +61,7 @@ impl Address<'_> {
     }
 }
 
-/// The first process of a host has all of it watched: each death is told once.
+/// Records that the first process of a host has all of it watched: each death is told once.
 fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
     let mine = addresses[me as usize].host;
     let here = || (0..).zip(addresses).filter(|(_, other)| other.host == mine);

@@ -56,7 +56,7 @@ enum Outcome {
 }
 
 impl<'a> Rank<'a> {
-    /// Before its first record.
+    /// Returns the state before its first record.
     pub fn new(number: u32, writer: &'a mut Writer, comms: &'a mut Comms, types: Types<'a>) -> Rank<'a> {
         let ranks = comms.made.len() as u32;
         let made = std::mem::take(&mut comms.made[number as usize]);

@@ -28,7 +28,7 @@ pub struct Expansion<'o> {
 }
 
 impl<'o> Expansion<'o> {
-    /// By a policy.
+    /// Returns it by a policy.
     pub fn new(policy: &'o Policy) -> Expansion<'o> {
         Expansion {
             policy,

@@ -100,7 +100,7 @@ pub struct Rank<'a> {
 }
 
 impl<'a> Rank<'a> {
-    /// Before its first event.
+    /// Returns the state before its first event.
     pub fn new(
         number: u32,
         writer: &'a mut Writer,

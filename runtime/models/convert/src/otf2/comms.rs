@@ -118,7 +118,7 @@ pub struct Own<'c> {
 }
 
 impl<'c> Own<'c> {
-    /// Before its first call.
+    /// Returns the state before its first call.
     pub fn new(comms: &'c Comms, rank: u32) -> Own<'c> {
         Own { comms, rank, places: FxHashMap::default(), made: 0 }
     }

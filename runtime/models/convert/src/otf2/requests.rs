@@ -116,7 +116,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The collective with this request was this one.
+    /// Records that the collective with this request was this one.
     ///
     /// # Errors
     /// If there is no such one.

@@ -106,7 +106,7 @@ fn reduced(told: Type) -> (ArgumentValue, u64, ArgumentValue) {
 }
 
 impl Rank {
-    /// Before its first action.
+    /// Returns the state before its first action.
     pub fn new(number: u32) -> Rank {
         Rank { number, default: BYTE, slots: Slots::default(), open: BTreeMap::new(), is_over: false }
     }

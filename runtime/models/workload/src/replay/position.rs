@@ -78,7 +78,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Before the first step of a shape.
+    /// Returns the state before the first step of a shape.
     pub(super) fn at(step: u32, place: u32) -> Position {
         Position { step, place, turns: SmallVec::new() }
     }

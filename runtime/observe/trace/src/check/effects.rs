@@ -47,7 +47,7 @@ impl Sequence {
         }
     }
 
-    /// So many times one behind the other. O(log times).
+    /// Returns so many times one behind the other. O(log times).
     fn repeated(self, times: u64) -> Sequence {
         let (mut all, mut part) = (Sequence::default(), self);
         for bit in 0..u64::BITS - times.leading_zeros() {

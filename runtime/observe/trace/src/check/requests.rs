@@ -190,7 +190,7 @@ impl Requests {
         }
     }
 
-    /// The rank has made its last call.
+    /// Records that the rank has made its last call.
     pub(super) fn end(self, checker: &mut Checker) {
         for made in self.made.values().filter(|made| made.is_active) {
             let place = checker.place(made.at);

@@ -58,7 +58,7 @@ impl CellValues {
         CellValues::Each(values)
     }
 
-    /// For how many ranks there are numbers; `None`: the same for all.
+    /// Returns for how many ranks there are numbers; `None`: the same for all.
     fn len(&self) -> Option<usize> {
         if let CellValues::Each(values) = self { Some(values.len()) } else { None }
     }

@@ -31,7 +31,7 @@ pub struct ClassWalk<'f, 'a> {
 }
 
 impl<'f, 'a> ClassWalk<'f, 'a> {
-    /// Before the first call.
+    /// Returns the state before the first call.
     pub fn new(
         folder: &'f Folder<'a>,
         steps: &[Step],

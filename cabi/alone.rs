@@ -54,14 +54,14 @@ pub fn asked(arguments: &mut Vec<OsString>) -> bool {
     wanted
 }
 
-/// The process's arguments: a library that is loaded late is given none.
+/// Returns the process's arguments: a library that is loaded late is given none.
 fn arguments() -> Vec<OsString> {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
-/// The simulated MPI; a process whose `main` was not taken over becomes one rank.
+/// Returns the simulated MPI; a process whose `main` was not taken over becomes one rank.
 #[inline]
 pub fn mpi() -> &'static Mpi {
     match state::installed() {
@@ -259,7 +259,7 @@ pub fn stop(status: i32) -> ! {
     std::process::exit(if status == 0 { failed } else { status })
 }
 
-/// The run is over while the rank waits in a call.
+/// Records that the run is over while the rank waits in a call.
 fn over(ending: Ending) -> ! {
     if let (Some(open), Some(mpi)) = (take(), state::installed()) {
         close(mpi, open, &ending, true);

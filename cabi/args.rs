@@ -103,7 +103,7 @@ impl<T: Value> Out<T> {
             T::put(self.0, value);
         }
     }
-    /// The address itself.
+    /// Returns the address itself.
     #[inline]
     pub fn at(self) -> Addr {
         self.0
@@ -130,7 +130,7 @@ impl<T: Value> InOut<T> {
     pub fn set(self, value: T) {
         T::put(self.0, value);
     }
-    /// The address itself.
+    /// Returns the address itself.
     #[inline]
     pub fn at(self) -> Addr {
         self.0
@@ -174,7 +174,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The `i`th.
+    /// Returns the `i`th.
     #[inline]
     pub fn get(self, i: usize) -> i64 {
         if self.wide {
@@ -197,7 +197,7 @@ impl Counts {
     pub fn is_null(self) -> bool {
         self.at.is_null()
     }
-    /// The first `n`.
+    /// Returns the first `n`.
     pub fn to_vec(self, n: usize) -> Vec<i64> {
         (0..n).map(|i| self.get(i)).collect()
     }
@@ -210,7 +210,7 @@ macro_rules! array {
         pub struct $name(pub Addr);
 
         impl $name {
-            /// The `i`th element.
+            /// Returns the `i`th element.
             #[inline]
             pub fn get(self, i: usize) -> $element {
                 <$element>::get(self.0.offset(<$element>::SIZE * i as i64))
@@ -225,7 +225,7 @@ macro_rules! array {
             pub fn is_null(self) -> bool {
                 self.0.is_null()
             }
-            /// The first `n` elements.
+            /// Returns the first `n` elements.
             pub fn to_vec(self, n: usize) -> Vec<$element> {
                 (0..n).map(|i| self.get(i)).collect()
             }
@@ -247,7 +247,7 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// The `i`th.
+    /// Returns the `i`th.
     #[inline]
     pub fn get(self, i: usize) -> Handle {
         if self.wide {
@@ -270,7 +270,7 @@ impl Handles {
     pub fn is_null(self) -> bool {
         self.at.is_null()
     }
-    /// The first `n`.
+    /// Returns the first `n`.
     pub fn to_vec(self, n: usize) -> Vec<Handle> {
         (0..n).map(|i| self.get(i)).collect()
     }
@@ -281,7 +281,7 @@ impl Handles {
 pub struct Weights(pub Addr);
 
 impl Weights {
-    /// The weights' array; `None` for `MPI_UNWEIGHTED`.
+    /// Returns the weights' array; `None` for `MPI_UNWEIGHTED`.
     pub fn given(self) -> Option<Ints> {
         (self.0.0 != MPI_UNWEIGHTED).then_some(Ints(self.0))
     }
@@ -296,7 +296,7 @@ impl Weights {
 pub struct Ranges(pub Addr);
 
 impl Ranges {
-    /// The `i`th range.
+    /// Returns the `i`th range.
     pub fn get(self, i: usize) -> [i32; 3] {
         let ints = Ints(self.0);
         [ints.get(3 * i), ints.get(3 * i + 1), ints.get(3 * i + 2)]
@@ -309,7 +309,7 @@ impl Ranges {
 pub struct CText(pub Addr);
 
 impl CText {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if self.0.is_null() {
@@ -325,13 +325,13 @@ impl CText {
             at = at.offset(1);
         }
     }
-    /// The name of an object, of which as much is kept as fits with its end.
+    /// Returns the name of an object, of which as much is kept as fits with its end.
     pub fn name(self) -> Vec<u8> {
         let mut name = self.bytes();
         name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
         name
     }
-    /// The text; bytes that are not UTF-8 are replaced.
+    /// Returns the text; bytes that are not UTF-8 are replaced.
     pub fn text(self) -> String {
         String::from_utf8(self.bytes()).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
@@ -342,7 +342,7 @@ impl CText {
 pub struct Texts(pub Addr);
 
 impl Texts {
-    /// The `i`th; its address is null at the end of a list.
+    /// Returns the `i`th; its address is null at the end of a list.
     pub fn get(self, i: usize) -> CText {
         CText(Addr(load(self.0.offset(8 * i as i64))))
     }
@@ -456,7 +456,7 @@ impl OutStatuses {
     pub fn is_ignored(self) -> bool {
         self.0.is_null()
     }
-    /// The `i`th.
+    /// Returns the `i`th.
     #[inline]
     pub fn get(self, i: usize) -> StatusPointer {
         if self.is_ignored() {

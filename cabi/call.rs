@@ -36,7 +36,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// A failure about the `index`th argument: the sentence begins with its name.
+    /// Returns a failure about the `index`th argument: the sentence begins with its name.
     #[cold]
     pub fn wrong(&self, index: usize, class: i32, what: impl std::fmt::Display) -> Box<Failure> {
         Failure::new(ErrorClass(class), format!("argument {}: {what}", self.function.argument(index)))
@@ -46,7 +46,7 @@ impl Call<'_> {
     pub fn concerns(&self, object: Object) {
         self.object.set(object);
     }
-    /// The calling rank in `MPI_COMM_WORLD`.
+    /// Returns the calling rank in `MPI_COMM_WORLD`.
     pub fn me(&self) -> u32 {
         self.mpi.world().messages.me()
     }
@@ -68,7 +68,7 @@ pub enum Quick {
     Waits(Wait),
 }
 
-/// The name of an error code that the standard has: `MPI_SUCCESS`.
+/// Returns the name of an error code that the standard has: `MPI_SUCCESS`.
 pub fn code_name(code: i32) -> Option<&'static str> {
     mpi::error::PREDEFINED.iter().find(|(known, ..)| known.0 == code).map(|(_, name, _)| *name)
 }

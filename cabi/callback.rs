@@ -18,7 +18,7 @@ type Copy = extern "C-unwind" fn(Handle, i32, Addr, Addr, *mut usize, *mut i32) 
 /// `MPI_Comm_delete_attr_function` and its like.
 type Delete = extern "C-unwind" fn(Handle, i32, Addr, Addr) -> i32;
 
-/// The program's reduction function as the `mpi` crate calls it: invec, inoutvec, length, datatype.
+/// Returns the program's reduction function as the `mpi` crate calls it: invec, inoutvec, length, datatype.
 pub fn user_function(function: usize, large: bool) -> UserFunction {
     Rc::new(move |input, inout, count, datatype| {
         let (input, inout, mut datatype) = (Addr(input), Addr(inout), datatype);
@@ -43,8 +43,8 @@ type Datarep<Count> = extern "C-unwind" fn(Addr, Handle, Count, Addr, i64, Addr)
 /// `MPI_Datarep_extent_function`.
 type DatarepExtent = extern "C-unwind" fn(Handle, *mut i64, Addr) -> i32;
 
-/// The program's conversion function as the `file` crate calls it: elements from the first on, so that the
-/// position is 0.
+/// Returns the program's conversion function as the `file` crate calls it: elements from the first on, so
+/// that the position is 0.
 pub fn conversion(function: usize, state: Addr, large: bool) -> Convert {
     Rc::new(move |buffer, datatype, elements, bytes| {
         let (buffer, datatype, bytes) = (Addr(buffer), Handle(datatype), Addr(bytes));
@@ -62,7 +62,7 @@ pub fn conversion(function: usize, state: Addr, large: bool) -> Convert {
     })
 }
 
-/// The program's extent function as the `file` crate calls it.
+/// Returns the program's extent function as the `file` crate calls it.
 pub fn extent(function: usize, state: Addr) -> Extent {
     Rc::new(move |datatype| {
         let mut extent = 0;

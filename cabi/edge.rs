@@ -52,15 +52,15 @@ impl CallStart {
     fn over(code: i32) -> CallStart {
         CallStart { word: u64::from(code as u32), entered: CallStart::OVER }
     }
-    /// The error code, if the call is over.
+    /// Returns the error code, if the call is over.
     #[inline(always)]
     pub fn code(self) -> Option<i32> {
         (self.entered == CallStart::OVER).then_some(self.word as i32)
     }
 }
 
-/// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told
-/// after [`wait`].
+/// Returns the first half of a call: all of it if `body` answers `None`, else what its second half, [`end`],
+/// is told after [`wait`].
 #[inline(always)]
 pub fn begin(
     function: Function,
@@ -164,7 +164,7 @@ pub fn begin_quickly(
     begun
 }
 
-/// A call that any thread may make, made by a thread that a rank started.
+/// Returns a call that any thread may make, made by a thread that a rank started.
 #[cold]
 fn beside(c: &Call, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> i32 {
     let result = catch_unwind(AssertUnwindSafe(|| body(c)));
@@ -235,8 +235,8 @@ fn wait_alone(mpi: &Mpi) {
     outside_mpi(rank::last_call().unwrap_or("MPI"), || mpi.block());
 }
 
-/// The call is over, and all that is left is to return this code, or to throw what a function of the program
-/// has thrown.
+/// Records that the call is over, and all that is left is to return this code, or to throw what a function of
+/// the program has thrown.
 #[inline(always)]
 fn depart(mpi: &Mpi, code: i32) {
     if mpi.is_guarded() {
@@ -279,7 +279,7 @@ impl Drop for Boundary {
     }
 }
 
-/// The second half of a call, once what it waited for has happened.
+/// Returns the second half of a call, once what it waited for has happened.
 #[inline(always)]
 pub fn end(
     function: Function,
@@ -326,8 +326,8 @@ fn stop_as(c: &Call, how: Stop) -> ! {
     }
 }
 
-/// A collective call that fails before the rank has entered it counts as called, whatever the error handler
-/// does.
+/// A collective call that fails before the rank has entered it counts as called, whatever the error
+/// handler does.
 #[cold]
 #[inline(never)]
 fn left_failing(c: &Call, failure: &Failure) -> i32 {
@@ -385,7 +385,7 @@ pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
     }
 }
 
-/// A function in the table without an implementation.
+/// Returns a function in the table without an implementation.
 #[cold]
 pub fn not_built(function: Function, object: Object) -> i32 {
     call(function, object, |_| {
@@ -472,7 +472,8 @@ fn class_name(class: ErrorClass) -> String {
     code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
 }
 
-/// The turn of a thread that asks something of the simulator outside MPI, where a process is one rank.
+/// Returns the turn of a thread that asks something of the simulator outside MPI, where a process is one
+/// rank.
 pub fn turn() -> Option<threads::Turn> {
     state::installed().filter(|mpi| mpi.is_alone()).map(|_| threads::Turn::take())
 }

@@ -50,8 +50,8 @@ pub extern "C" fn xsim_fail() {
     if tolerant { alone::mpi().rest() } else { edge::stop(mpi::failure::STATUS) }
 }
 
-/// The calling rank has sent itself a signal that kills it: it fails as with [`xsim_fail`]. Without -xsim-ft
-/// the run ends with the status of a process that was killed.
+/// Records that the calling rank has sent itself a signal that kills it: it fails as with [`xsim_fail`].
+/// Without -xsim-ft the run ends with the status of a process that was killed.
 pub fn rank_killed(signal: c_int) {
     let tolerant = alone::mpi().world().is_tolerant();
     if tolerant {
@@ -143,7 +143,7 @@ fn region(function: &str, region: RegionEvent) -> c_int {
     if fits { 0 } else { -1 }
 }
 
-/// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
+/// Returns the calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
     edge::outside_mpi("xsim_rank", || alone::mpi().world().messages.me()) as c_int
@@ -155,7 +155,7 @@ pub extern "C" fn xsim_size() -> c_int {
     edge::outside_mpi("xsim_size", || alone::mpi().world().messages.ranks().size()) as c_int
 }
 
-/// The native process that the calling virtual rank runs in, from 0.
+/// Returns the native process that the calling virtual rank runs in, from 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_rank() -> c_int {
     alone::mpi().processes().1 as c_int
@@ -195,7 +195,7 @@ mod fortran {
     pub extern "C" fn xsim_fail_() {
         xsim_fail();
     }
-    /// An `integer function` of a `double precision`, as the next one.
+    /// Returns an `integer function` of a `double precision`, as the next one.
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_compute_(seconds: Addr) -> c_int {
         xsim_compute(load(seconds))

@@ -52,7 +52,8 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
     failure.class.0
 }
 
-/// An error handler that a call was given for the communicator that it makes, if it is one for communicators.
+/// Returns an error handler that a call was given for the communicator that it makes, if it is one for
+/// communicators.
 fn given(c: &Call, handler: usize) -> Option<Rc<Errhandler>> {
     let mut world = c.mpi.world();
     let place = (attribute::ObjectKind::Comm, COMM_NULL as u64, world.messages.me());

@@ -34,7 +34,7 @@ thread_local! {
     static SAMPLES: RefCell<Samples> = RefCell::default();
 }
 
-/// A text of the program; a null pointer is an empty one.
+/// Returns a text of the program; a null pointer is an empty one.
 pub(crate) fn text(name: *const c_char) -> String {
     if name.is_null() {
         return String::new();
@@ -43,7 +43,7 @@ pub(crate) fn text(name: *const c_char) -> String {
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
-/// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
+/// Returns memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
 /// XSIM_SHARED_MALLOC) and size. For large arrays whose contents do not matter to the result: they cost their
 /// size once, however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
 #[unsafe(no_mangle)]
@@ -71,8 +71,8 @@ pub extern "C" fn xsim_shared_malloc(
     })
 }
 
-/// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of
-/// `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
+/// Returns a block of which parts are shared: `ranges` has the first byte and the first byte behind for each
+/// of `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
 /// all ranks that ask at one place (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the
 /// rank's own. Zero at first. A run that cannot have the block ends with a sentence.
 #[unsafe(no_mangle)]

@@ -345,7 +345,7 @@ pub fn open(function: Function, form: ArgumentForm, words: &mut [u64], frame: &F
 /// nothing is known of it.
 static THROWN_AT: AtomicI32 = AtomicI32::new(LEFT);
 
-/// The mounted rank's call is left by an exception instead of returning this code.
+/// Records that the mounted rank's call is left by an exception instead of returning this code.
 pub fn throws_instead_of(code: i32) {
     THROWN_AT.store(code, Relaxed);
 }
@@ -359,7 +359,7 @@ pub struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// The call that [`open`] was told of.
+    /// Returns the call that [`open`] was told of.
     pub fn call(opened: &'a Opened, words: &'a [u64]) -> Around<'a> {
         Around { opened, words }
     }
@@ -410,7 +410,7 @@ pub fn region(rank: u32, at: Time, region: RegionEvent) -> bool {
     with(told).unwrap_or(true)
 }
 
-/// The run is over: calls that have not returned are told of, and nothing after that.
+/// Records that the run is over: calls that have not returned are told of, and nothing after that.
 ///
 /// # Errors
 /// A sentence, if something could not be written.
@@ -542,7 +542,7 @@ impl CallRecording {
         alone::mpi().world().messages.ranks_mut().enter_as_foretold();
     }
 
-    /// The number of the site of a call with these words, if a recorder wants it.
+    /// Returns the number of the site of a call with these words, if a recorder wants it.
     #[inline]
     fn site(&mut self, frame: &Frame, words: &[u64]) -> u32 {
         self.sites.as_mut().map_or(0, |sites| {
@@ -552,7 +552,7 @@ impl CallRecording {
         })
     }
 
-    /// The mounted rank has left its calls at this level and deeper: they are over.
+    /// Records that the mounted rank has left its calls at this level and deeper: they are over.
     #[cold]
     fn leave_all(&mut self, me: u32, level: NestingLevel, codes: &LeftCodes) {
         let at = {

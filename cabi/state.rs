@@ -12,7 +12,7 @@ unsafe impl Sync for MpiCell {}
 
 static MPI: MpiCell = MpiCell(UnsafeCell::new(None));
 
-/// The simulated MPI, if there is one.
+/// Returns the simulated MPI, if there is one.
 #[inline]
 pub fn installed() -> Option<&'static Mpi> {
     // SAFETY: see `MpiCell`; once installed the value is never replaced, so the reference stays valid.

@@ -71,7 +71,7 @@ const PATIENCE: u32 = 32;
 /// Longest time that a process that ends waits for a thread that is inside MPI.
 const LAST: Duration = Duration::from_secs(1);
 
-/// A number for the calling thread, never 0.
+/// Returns a number for the calling thread, never 0.
 fn thread() -> usize {
     thread_local!(static HERE: Cell<u64> = const { Cell::new(0) });
     HERE.with(|here| std::ptr::from_ref(here) as usize)
@@ -166,7 +166,7 @@ fn regain(mut inside: MutexGuard<'static, EntryMonitor>, depth: u32, entries: u6
     }
 }
 
-/// A thread has called whose first call this is, or not.
+/// Records that a thread has called whose first call this is, or not.
 fn count() {
     thread_local!(static SEEN_BEFORE: Cell<bool> = const { Cell::new(false) });
     if !SEEN_BEFORE.replace(true) {
@@ -314,12 +314,12 @@ pub fn recorded() {
     RECORDED.store(true, Relaxed);
 }
 
-/// The program was answered that it has this level.
+/// Records that the program was answered that it has this level.
 pub fn granted(level: i32) {
     GRANTED.fetch_max(level, Relaxed);
 }
 
-/// The highest level that the program was answered.
+/// Returns the highest level that the program was answered.
 pub fn level() -> i32 {
     GRANTED.load(Relaxed)
 }

@@ -11,7 +11,7 @@ use engine::Span;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str, value: &'static str| {
         Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf))
@@ -298,7 +298,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The numbers and tables of `--pairs N TABLE`.
+/// Returns the numbers and tables of `--pairs N TABLE`.
 fn pairs(matches: &ArgMatches) -> Result<Vec<(u32, &PathBuf)>, Failure> {
     let given: Vec<&PathBuf> = matches.get_many::<PathBuf>("pairs").into_iter().flatten().collect();
     let number = |text: &Path| {
@@ -422,12 +422,12 @@ fn show_errors(path: &Path, predictions: &[Prediction]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The error in percent with a decimal; nought without a sign of its own.
+/// Returns the error in percent with a decimal; nought without a sign of its own.
 fn percent(at: &Prediction) -> f64 {
     (at.error() * 1000.0).round() / 10.0 + 0.0
 }
 
-/// The mean of the errors' sizes, in percent.
+/// Returns the mean of the errors' sizes, in percent.
 fn mean(predictions: &[Prediction]) -> f64 {
     predictions.iter().map(|at| at.error().abs()).sum::<f64>() * 100.0 / predictions.len().max(1) as f64
 }

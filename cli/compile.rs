@@ -21,7 +21,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// By a source file's extension.
+    /// Returns it by a source file's extension.
     pub fn of_extension(extension: &str) -> Option<Language> {
         match extension {
             "c" => Some(Language::C),
@@ -213,7 +213,7 @@ fn cannot_start(language: Language, compiler: &OsStr, why: &std::io::Error) -> F
     )
 }
 
-/// The whole command line: compiler, our flags around the user's; those for linking if it links.
+/// Returns the whole command line: compiler, our flags around the user's; those for linking if it links.
 fn command(
     language: Language,
     args: &[OsString],

@@ -1,4 +1,5 @@
-# What gdb can say about virtual ranks. `xsim run --debug RANK` loads it; docs/how-to/debug-a-rank.md says how it is used.
+# What gdb can say about virtual ranks. `xsim run --debug RANK` loads it; docs/how-to/debug-a-rank.md says how
+# it is used.
 import struct
 
 import gdb
@@ -30,9 +31,11 @@ class View:
     def __init__(self):
         try:
             at = evaluate("(unsigned long) &XSIM_DEBUG_VIEW")
-            version, running, self.first, self.count, self.places, self.arena, self.slot, self.line, self.colours = words(at, "<9Q")
+            (version, running, self.first, self.count, self.places, self.arena, self.slot, self.line,
+             self.colours) = words(at, "<9Q")
         except gdb.error:
-            raise gdb.GdbError("there are no ranks yet: the program does not run, or is not linked with libxsim")
+            raise gdb.GdbError(
+                "there are no ranks yet: the program does not run, or is not linked with libxsim")
         if version == 0:
             raise gdb.GdbError("there are no ranks yet: stop in main or later")
         if version != 1:
@@ -53,7 +56,8 @@ class View:
     def registers(self, rank):
         """Of a blocked rank, as they are when it goes on."""
         if self.arena == 0:
-            raise gdb.GdbError("ranks that share one stack cannot be looked at: run with -xsim-stack-mode own")
+            raise gdb.GdbError(
+                "ranks that share one stack cannot be looked at: run with -xsim-stack-mode own")
         slot, depth = words(self.places + 8 * (rank - self.first), "<II")
         top = self.arena + self.slot * (slot + 1) - slot * 7 % self.colours * self.line
         pointer = top - 8 * depth
@@ -140,11 +144,13 @@ info ranks [FIRST[-LAST]]"""
 
 
 class Rank(gdb.Command):
-    """Runs a command of gdb as if a rank that is blocked were where gdb stands: its backtrace, unless another is given.
+    """Runs a command of gdb as if a rank that is blocked were where gdb stands: its backtrace, unless another
+is given.
 
 rank N [COMMAND]
 
-`rank 3`, `rank 3 bt full`, `rank 3 frame apply 4 info locals`. With globals copied (-xsim-globals copy) those in place are the running rank's.
+`rank 3`, `rank 3 bt full`, `rank 3 frame apply 4 info locals`. With globals copied
+(-xsim-globals copy) those in place are the running rank's.
 Without N: which rank runs."""
 
     def __init__(self):

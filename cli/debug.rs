@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("debug.py");
 /// call.
 const NEEDED: [(&str, &str); 3] = [("stack-mode", "own"), ("globals", "copy"), ("watchdog", "0")];
 
-/// The debugger that runs `program` until `rank` is in its `main`.
+/// Returns the debugger that runs `program` until `rank` is in its `main`.
 ///
 /// # Errors
 /// If the script cannot be kept for it.

@@ -26,7 +26,7 @@ const EXPLAINED: usize = 3;
 /// Characters of the longest bar.
 const BAR: u64 = 50;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let output = Arg::new("output")
         .short('o')

@@ -46,7 +46,7 @@ impl Diagnosis {
     }
 }
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let program = Arg::new("PROGRAM").value_parser(clap::value_parser!(OsString));
     Command::new("doctor")

@@ -20,17 +20,17 @@ pub const NOT_RUNNABLE: u8 = 126;
 pub const NOT_FOUND: u8 = 127;
 
 impl Failure {
-    /// A failure with status 1.
+    /// Returns a failure with status 1.
     pub fn new(text: impl Into<String>) -> Failure {
         Failure::with(1, text)
     }
 
-    /// A failure with a status of its own.
+    /// Returns a failure with a status of its own.
     pub fn with(status: u8, text: impl Into<String>) -> Failure {
         Failure { status, text: text.into() }
     }
 
-    /// The end of a command whose reader has seen enough, without a sentence.
+    /// Returns the end of a command whose reader has seen enough, without a sentence.
     pub fn pipe_closed() -> Failure {
         Failure::with(PIPE_CLOSED, "")
     }

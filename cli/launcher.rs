@@ -17,7 +17,7 @@ pub fn command_line(command: &Command, mut words: Vec<OsString>) -> Vec<OsString
     words
 }
 
-/// As [`command_line`], of the words behind a command's name.
+/// Behaves as [`command_line`], of the words behind a command's name.
 pub fn options(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let takes_program = command.is_allow_external_subcommands_set();
     let mut at = 0;

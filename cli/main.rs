@@ -117,7 +117,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
     }
 }
 
-/// The values of a repeated argument.
+/// Returns the values of a repeated argument.
 fn rest(matches: &ArgMatches, id: &str) -> Vec<OsString> {
     matches.get_many::<OsString>(id).map(|values| values.cloned().collect()).unwrap_or_default()
 }

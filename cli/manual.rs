@@ -19,7 +19,7 @@ const SHELLS: [(&str, Shell, &str); 3] = [
     ("fish", Shell::Fish, "fish/vendor_completions.d/xsim.fish"),
 ];
 
-/// The arguments of `xsim help`.
+/// Returns the arguments of `xsim help`.
 pub fn help_command() -> Command {
     Command::new("help").about("Show the help of a command, or a page of the manual").arg(
         Arg::new("TOPIC")
@@ -28,7 +28,7 @@ pub fn help_command() -> Command {
     )
 }
 
-/// The arguments of `xsim completions`.
+/// Returns the arguments of `xsim completions`.
 pub fn completions_command() -> Command {
     let shells = PossibleValuesParser::new(SHELLS.map(|(name, ..)| name));
     Command::new("completions")
@@ -36,7 +36,7 @@ pub fn completions_command() -> Command {
         .arg(Arg::new("SHELL").required(true).value_parser(shells).help("Which shell"))
 }
 
-/// The arguments of `xsim man`.
+/// Returns the arguments of `xsim man`.
 pub fn man_command() -> Command {
     Command::new("man").about("Write man pages, one for each command").arg(
         Arg::new("DIR")

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches};
 use simulation::Options;
 use simulation::options::{Row, TABLE};
 
-/// The argument for a row of the table of options.
+/// Returns the argument for a row of the table of options.
 pub fn arg(row: &'static Row) -> Arg {
     let mut arg = Arg::new(row.name)
         .long(row.name)
@@ -74,12 +74,12 @@ fn rows_without_program() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(|row| WITHOUT_PROGRAM.contains(&row.name))
 }
 
-/// The arguments of runs whose ranks have no program.
+/// Returns the arguments of runs whose ranks have no program.
 pub fn without_program() -> impl Iterator<Item = Arg> {
     rows_without_program().map(arg)
 }
 
-/// The options of a run whose ranks have no program.
+/// Returns the options of a run whose ranks have no program.
 pub fn read_without_program(matches: &ArgMatches) -> Result<Options, Failure> {
     let mut options = Options::default();
     for row in rows_without_program() {

@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The subcommand.
+/// Returns the subcommand.
 pub fn command() -> Command {
     let mut command = Command::new("record")
         .about("Run a program under the machine's own MPI and record a trace of it")
@@ -141,7 +141,7 @@ fn preload(library: &Path) -> OsString {
     setting
 }
 
-/// The MPI that a program is linked with.
+/// Returns the MPI that a program is linked with.
 fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
     let shown = program.display();
     match run::reach(program) {
@@ -166,7 +166,7 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
     }
 }
 
-/// The library that records under an MPI.
+/// Returns the library that records under an MPI.
 fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
     let layout = InstallLayout::find()?;
     let library = layout.library.join(NativeUse::Recorder.library(mpi));
@@ -183,7 +183,7 @@ fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The words that start the processes.
+/// Returns the words that start the processes.
 fn launcher(matches: &ArgMatches, mpi: &str) -> Result<Vec<String>, Failure> {
     if let Some(words) = matches.get_one::<String>("launcher") {
         return Ok(words.split_whitespace().map(str::to_owned).collect());

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// A clock differs from that of the recording.
 const DIFFERS: u8 = 1;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("replay")
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
@@ -65,7 +65,7 @@ pub fn command() -> Command {
         .args(options::without_program())
 }
 
-/// The argument of functions whose calls are left out.
+/// Returns the argument of functions whose calls are left out.
 pub fn without(help: &'static str) -> Arg {
     Arg::new("without").long("without").value_name("FUNCTION,...").value_delimiter(',').help(help)
 }

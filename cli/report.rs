@@ -9,7 +9,7 @@ use recorder::RunReport;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let file =
         |name: &'static str| Arg::new(name).value_name(name).value_parser(clap::value_parser!(PathBuf));

@@ -20,12 +20,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The options of a run that are the command's own.
+/// Returns the options of a run that are the command's own.
 fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(|row| !matches!(row.name, "help" | "version"))
 }
 
-/// The subcommand, with an argument for each row of the table of options.
+/// Returns the subcommand, with an argument for each row of the table of options.
 pub fn command() -> Command {
     let mut command = Command::new("run")
         .about("Run a program on virtual ranks")
@@ -190,7 +190,7 @@ fn compiled(language: Language, source: &Path, plain: bool) -> Result<std::proce
     Ok(program)
 }
 
-/// A program that is there, prepared to load libxsim in time.
+/// Returns a program that is there, prepared to load libxsim in time.
 fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
     let path = search(name)?;
     let mut program = std::process::Command::new(&path);

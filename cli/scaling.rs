@@ -11,7 +11,7 @@ use engine::Span;
 /// Sizes from here on are not told exactly by a formula's numbers.
 const MOST: f64 = (1u64 << 53) as f64;
 
-/// The arguments.
+/// Returns the arguments.
 pub fn args() -> [Arg; 2] {
     [
         Arg::new("compute")

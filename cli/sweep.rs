@@ -17,7 +17,7 @@ use std::time::Duration;
 /// A run failed.
 const FAILED: u8 = 1;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str, value: &'static str| {
         Arg::new(name).long(name).value_name(value).value_parser(clap::value_parser!(PathBuf))

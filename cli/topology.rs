@@ -7,7 +7,7 @@ use network::{Machine, PRESETS, machine_report};
 use std::fmt::Write;
 use std::process::ExitCode;
 
-/// The subcommand `topology`.
+/// Returns the subcommand `topology`.
 pub fn command() -> Command {
     Command::new("topology")
         .about("Show a network's size, diameter, average hops and latencies")
@@ -43,7 +43,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machines that are known by name, with their sources.
+/// Returns the machines that are known by name, with their sources.
 pub fn presets() -> String {
     let width = PRESETS.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
     let mut text = String::new();

@@ -31,7 +31,7 @@ pub fn family() -> Arg {
         .help("Traces of one program (-xsim-trace), each of another number of ranks")
 }
 
-/// The traces that were given for it, in the order given.
+/// Returns the traces that were given for it, in the order given.
 ///
 /// # Errors
 /// A sentence about the first that cannot be read.
@@ -40,7 +40,7 @@ pub fn open_family(matches: &ArgMatches) -> Result<Vec<Trace>, Failure> {
     paths.map(|path| Trace::open(path)).collect::<Result<_, String>>().map_err(Failure::new)
 }
 
-/// The argument of a trace.
+/// Returns the argument of a trace.
 fn file(name: &'static str) -> Arg {
     Arg::new(name)
         .required(true)
@@ -49,7 +49,7 @@ fn file(name: &'static str) -> Arg {
         .help("A trace, from -xsim-trace")
 }
 
-/// The argument of where a trace is written to.
+/// Returns the argument of where a trace is written to.
 fn output() -> Arg {
     Arg::new("output")
         .short('o')
@@ -67,7 +67,7 @@ fn write(trace: &[u8], matches: &ArgMatches) -> Result<(), Failure> {
         .map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))
 }
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let rank = |help: &'static str| {
         Arg::new("rank").long("rank").value_name("R").value_parser(clap::value_parser!(u32)).help(help)

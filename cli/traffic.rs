@@ -19,7 +19,7 @@ use std::time::Instant;
 /// The traffic stopped because the network deadlocked.
 const DEADLOCKED: u8 = 3;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let value = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)

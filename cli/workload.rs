@@ -28,8 +28,8 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The processes that a launcher started, if one did. All must have the same command line and the same
-    /// files at `paths`.
+    /// Returns the processes that a launcher started, if one did. All must have the same command line and the
+    /// same files at `paths`.
     pub fn connect(options: &Options, paths: &[&Path]) -> Result<Processes, Failure> {
         let remote = processes::remote(options).map_err(|why| Failure::with(USAGE, why))?;
         let mut besides = String::new();
@@ -44,7 +44,7 @@ impl Processes {
         Ok(Processes { remote, besides: Some(besides) })
     }
 
-    /// This process's ranks, the first and how many, and how many processes share this host.
+    /// Returns this process's ranks, the first and how many, and how many processes share this host.
     pub fn own(&self, options: &Options) -> ((u32, u32), u32) {
         processes::own(options, self.remote.as_ref())
     }
@@ -70,7 +70,7 @@ pub struct FinishedRun {
 }
 
 impl FinishedRun {
-    /// The processes of this run, for another one.
+    /// Returns the processes of this run, for another one.
     pub fn again(self) -> Processes {
         Processes { remote: self.mpi.again(), besides: None }
     }
@@ -188,7 +188,7 @@ pub fn tell(options: &Options, jobs: Vec<JobSummary>, ran: FinishedRun) -> Resul
     failed.map_or(Ok(exit(ending.status)), |why| Err(Failure::new(why)))
 }
 
-/// The exit code of a run.
+/// Returns the exit code of a run.
 fn exit(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(1))
 }

@@ -1,5 +1,6 @@
-// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do not edit. In Fortran the
-// functions have the same names; declare them integer or double precision, and external.
+// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do not edit.
+// In Fortran the functions have the same names; declare them integer or double precision, and
+// external.
 
 #ifndef XSIM_H
 #define XSIM_H
@@ -50,13 +51,13 @@ int xsim_region_begin(const char *name);
 // one of another name.
 int xsim_region_end(const char *name);
 
-// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
+// Returns the calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 int xsim_rank(void);
 
 // Returns how many virtual ranks the run has.
 int xsim_size(void);
 
-// The native process that the calling virtual rank runs in, from 0.
+// Returns the native process that the calling virtual rank runs in, from 0.
 int xsim_real_rank(void);
 
 // Returns how many native processes the run has.
@@ -69,8 +70,8 @@ void *xsim_shared_malloc(size_t bytes,
                          const char *file,
                          int line);
 
-// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of
-// `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
+// Returns a block of which parts are shared: `ranges` has the first byte and the first byte behind for each
+// of `count` parts, ascending and within `bytes`. Whole pages (4 KiB) of these parts are the same memory for
 // all ranks that ask at one place (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the
 // rank's own. Zero at first. A run that cannot have the block ends with a sentence.
 void *xsim_shared_malloc_partial(size_t bytes,
@@ -107,7 +108,8 @@ int xsim_sample_end(void);
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
 
 // The same for a block of which parts are shared: xsim_shared_malloc_partial.
-#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
+#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) \
+    xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
 
 // Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10
 // times and its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only
@@ -116,4 +118,5 @@ int xsim_sample_end(void);
 
 // The same for a block that is known by another name than its place in the program.
 #define XSIM_SAMPLE_AS(file, line, global, count, precision) \
-    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; xsim_runs = xsim_sample_end())
+    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; \
+         xsim_runs = xsim_sample_end())

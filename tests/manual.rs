@@ -22,6 +22,10 @@ const OUTSIDE: &[&str] = &[
     "runtime/observe/trace/FOLDING.md",
 ];
 
+/// Pages for those who change xsim, of which the columns are counted alone.
+const COLUMNS_ALONE: &[&str] =
+    &["CHANGELOG.md", "cabi/table/README.md", "fortran/README.md", "fuzz/README.md"];
+
 /// The manual's table of contents, whose words are titles of pages.
 const CONTENTS: &str = "docs/SUMMARY.md";
 
@@ -240,10 +244,14 @@ fn paragraphs_have_at_most_80_words() {
 #[test]
 fn lines_have_at_most_100_columns_outside_tables() {
     let mut wrong = Vec::new();
-    for (name, text) in written_pages() {
+    let others = COLUMNS_ALONE.iter().map(|name| (*name).to_owned());
+    let others = others.map(|name| (std::fs::read_to_string(root().join(&name)).unwrap(), name));
+    for (name, text) in written_pages().into_iter().chain(others.map(|(text, name)| (name, text))) {
         for (index, line) in text.lines().enumerate() {
             let columns = line.chars().count();
-            if columns > MAX_LINE_COLUMNS && !line.trim_start().starts_with('|') {
+            // Commands are indented; one that cannot be broken stays a line.
+            let is_command = line.starts_with("    ") && COLUMNS_ALONE.contains(&&*name);
+            if columns > MAX_LINE_COLUMNS && !line.trim_start().starts_with('|') && !is_command {
                 wrong.push(format!("{name}:{}: {columns} columns", index + 1));
             }
         }

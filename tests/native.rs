@@ -41,7 +41,7 @@ fn random(seed: u32, ranks: u32, machine: &str) -> Run {
 }
 
 #[test]
-fn so_do_programs_with_every_collective() {
+fn random_programs_with_every_collective_give_the_same_bytes() {
     let nodes = "star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps";
     for (seeds, ranks, machine) in [
         (0..4, 13, "star:l=0.5us,b=100Gbps"),
@@ -56,7 +56,7 @@ fn so_do_programs_with_every_collective() {
 }
 
 #[test]
-fn so_do_programs_whose_collectives_take_other_algorithms() {
+fn programs_with_other_collective_algorithms_give_the_same_bytes() {
     for (seed, choice) in [
         (50, "openmpi"),
         (51, "reduce=rabenseifner,allreduce=ring,reduce_scatter=recursive-halving,scan=linear"),

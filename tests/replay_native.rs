@@ -119,7 +119,7 @@ fn replays_of_random_programs_give_the_same_bytes_on_any_number_of_processes() {
 
 /// Replays programs whose ranks depend on each other's times; receives from any source are decided again.
 #[test]
-fn so_do_replays_that_hang_on_their_order() {
+fn replays_that_depend_on_their_order_give_the_same_bytes() {
     for (seed, (machine, (ranks, count))) in
         (70..).zip(MACHINES.iter().zip([(64, 2), (6, 4), (12, 3), (1, 2)]))
     {
@@ -130,7 +130,7 @@ fn so_do_replays_that_hang_on_their_order() {
 
 /// Replays equal messages that follow one another without recorders, so that they are sent together.
 #[test]
-fn so_do_messages_that_are_alike_without_recorders() {
+fn equal_messages_without_recorders_replay_the_same() {
     for (machine, ranks) in MACHINES.iter().zip([6, 5, 8, 7]) {
         for compute in ["none", "fixed:20ns"] {
             let run = Run::program("series.c").ranks(ranks);
@@ -148,7 +148,7 @@ fn so_do_messages_that_are_alike_without_recorders() {
 }
 
 #[test]
-fn so_do_loops_whose_turns_differ() {
+fn loops_whose_iterations_differ_replay_the_same() {
     for (machine, count) in MACHINES[..3].iter().zip([2, 3, 4]) {
         same(
             &recorded(Run::program("sweeps.c").ranks(16).arg("23").arg("2"), machine),
@@ -160,7 +160,7 @@ fn so_do_loops_whose_turns_differ() {
 }
 
 #[test]
-fn so_do_collectives_communicators_and_topologies() {
+fn collectives_communicators_and_topologies_replay_the_same() {
     for (seed, machine) in (3..).zip(&MACHINES) {
         same(
             &recorded(Run::program("mixture.c").ranks(7).arg(seed.to_string()), machine),

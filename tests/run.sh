@@ -3,9 +3,11 @@
 #
 #     sh tests/run.sh          everything
 #     sh tests/run.sh --quick  the tests alone
-#     LONG=1 sh tests/run.sh   with 1,000,000 ranks where it is 100,000 otherwise (tests/scale.rs), and with other random inputs each time
+#     LONG=1 sh tests/run.sh   with 1,000,000 ranks where it is 100,000 otherwise (tests/scale.rs), and with
+#         other random inputs each time
 #
-# A commit is judged alike each time: random inputs come from one seed, unless PROPTEST_RNG_SEED and RANDOM_SEED name others or LONG is set.
+# A commit is judged alike each time: random inputs come from one seed, unless PROPTEST_RNG_SEED and
+# RANDOM_SEED name others or LONG is set.
 cd "$(dirname "$0")/.." || exit 2
 quick=${1:-}
 failed=0
@@ -16,8 +18,9 @@ fi
 
 need() { command -v "$1" >/dev/null 2>&1; }
 
-# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it; one test is of gdb;
-# tests/build_systems.rs builds projects of each build system, and ignores those that are not here.
+# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build
+# against it; one test is of gdb; tests/build_systems.rs builds projects of each build system, and ignores
+# those that are not here.
 install() {
     missing=
     need cc || missing="$missing gcc libc6-dev"
@@ -40,7 +43,8 @@ install() {
         need sudo && run="sudo -n"
     fi
     # shellcheck disable=SC2086
-    if need apt-get && { $run apt-get install -y -q $missing || { $run apt-get update -q && $run apt-get install -y -q $missing; }; } >/dev/null 2>&1; then
+    if need apt-get && { $run apt-get install -y -q $missing || { $run apt-get update -q &&
+        $run apt-get install -y -q $missing; }; } >/dev/null 2>&1; then
         return
     fi
     echo "cannot install$missing here; tests that need them will fail"
@@ -69,7 +73,8 @@ trap 'rm -f "$log"' EXIT
 step cargo build --quiet --release
 echo "== cargo test --release --workspace --no-fail-fast"
 # `tee` hides the status of cargo, which the log keeps.
-{ cargo test --release --workspace --no-fail-fast 2>&1; echo "status $?"; } | tee "$log" | grep -E '^(test result: F|test .* FAILED|error|---- |thread )|panicked' || true
+{ cargo test --release --workspace --no-fail-fast 2>&1; echo "status $?"; } | tee "$log" |
+    grep -E '^(test result: F|test .* FAILED|error|---- |thread )|panicked' || true
 grep -q '^status 0$' "$log" || failed=1
 
 # The same programs once more on several native processes.
@@ -91,7 +96,8 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
     several openmpi:2 --test collectives --test virtual_time
 }
 
-# What LULESH moves as a model and as the program that is made from it, and the small cases of the other rows of models.
+# What LULESH moves as a model and as the program that is made from it, and the small cases of the other rows
+# of models.
 step env NO_BUILD=1 benches/aspen/run --quick
 
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
@@ -101,6 +107,8 @@ step env NO_BUILD=1 benches/aspen/run --quick
 [ "$failed" = 0 ] || sed -n '/^failures:$/,/^test result/p' "$log" | head -n 400
 
 awk -v failed="$failed" '
-    /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i; if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }
-    END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed || bad ? "FAILED" : "ok", passed, bad, ignored; exit failed || bad }
+    /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i;
+        if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }
+    END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed ||
+        bad ? "FAILED" : "ok", passed, bad, ignored; exit failed || bad }
 ' "$log"

@@ -45,7 +45,7 @@ fn all_that_spawned_ranks_do_they_do_as_processes() {
 }
 
 #[test]
-fn they_have_the_times_of_virtual_ranks() {
+fn spawned_processes_have_the_times_of_virtual_ranks() {
     let with = |run: Run| {
         let output = run
             .arg("times")
@@ -78,7 +78,7 @@ fn what_is_spawned_may_be_any_program_or_a_script_that_becomes_one() {
 }
 
 #[test]
-fn deadlocks_and_aborts_count_them() {
+fn deadlocks_and_aborts_count_spawned_processes() {
     let stuck = one_rank("spawn.c", ("mpich", 2), 9).arg("stuck").run();
     stuck.failure().says(&["deadlock", "2 of 4 ranks wait", "MPI_Recv", "ranks 2-3"]);
     let aborted = one_rank("spawn.c", ("mpich", 2), 4).arg("aborted").run();

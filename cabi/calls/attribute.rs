@@ -19,7 +19,7 @@ use std::collections::HashMap;
 /// `Keyval::convention` of a key whose functions are of Fortran.
 const FORTRAN: u8 = 1;
 
-/// A value as the functions of its key are given it: a pointer in C, an integer in Fortran.
+/// Returns a value as the functions of its key are given it: a pointer in C, an integer in Fortran.
 fn given(keyval: &Keyval, value: &AttributeValue) -> usize {
     if keyval.convention == FORTRAN { value.in_fortran() as usize } else { value.in_c() }
 }
@@ -309,7 +309,7 @@ fn predefined_value(c: &Call, predefined: PredefinedAttribute) -> Option<i32> {
     }
 }
 
-/// An integer of this value that stays where it is; one for each value that was ever asked for.
+/// Returns an integer of this value that stays where it is; one for each value that was ever asked for.
 pub fn lasting(value: i64) -> AttributeValue {
     thread_local! {
         static VALUES: RefCell<HashMap<i64, AttributeValue>> = RefCell::default();

@@ -70,7 +70,7 @@ fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
     })
 }
 
-/// The counts of a reduce_scatter, copied.
+/// Returns the counts of a reduce_scatter, copied.
 fn reduced(mpi: &Mpi, counts: Counts, comm: Handle) -> Result<Vec<i64>> {
     let counts = counts.to_vec(mpi.world().objects.comms.get(comm.0)?.size() as usize);
     check(&counts)?;
@@ -90,7 +90,7 @@ fn side(at: Addr, count: i64, datatype: Handle) -> BufferArgument<'static> {
     BufferArgument::of((at, count, datatype.0))
 }
 
-/// A word of the first half for the second, unless all is done.
+/// Returns a word of the first half for the second, unless all is done.
 fn waits(word: Option<usize>) -> Option<Wait> {
     word.filter(|&word| word != ENDED).map(|word| Wait(word as u64))
 }

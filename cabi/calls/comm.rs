@@ -239,7 +239,7 @@ fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>>
     Ok(world.objects.groups.get(world.messages.me(), group.0)?.clone())
 }
 
-/// A tag for a string: groups that make communicators at the same time have different strings.
+/// Returns a tag for a string: groups that make communicators at the same time have different strings.
 fn tag_of(stringtag: &str) -> i32 {
     let hash = stringtag
         .bytes()

@@ -43,13 +43,13 @@ macro_rules! handles {
         std::arch::global_asm!(
             concat!(".weak ", $weak_from), concat!(".set ", $weak_from, ", ", $strong_from)
         );
-        /// The handle as Fortran has it, as `MPI_*_toint` gives it.
+        /// Returns the handle as Fortran has it, as `MPI_*_toint` gives it.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub extern "C" fn $to(handle: Handle) -> i32 {
             i32::try_from(handle.0).unwrap_or(-1)
         }
-        /// The handle that Fortran has as this integer, as `MPI_*_fromint` gives it.
+        /// Returns the handle that Fortran has as this integer, as `MPI_*_fromint` gives it.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub extern "C" fn $from(integer: i32) -> Handle {

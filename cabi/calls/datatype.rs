@@ -26,7 +26,7 @@ pub fn get_address(_: &Call, location: Addr, address: OutCount) -> Result {
     Ok(())
 }
 
-/// The datatype behind a handle of the calling rank, committed or not.
+/// Returns the datatype behind a handle of the calling rank, committed or not.
 pub fn held(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     let world = c.mpi.world();
     world.objects.types.held(world.messages.me(), datatype.0).cloned()

@@ -8,7 +8,7 @@ use mpi::group::{GROUP_NULL, Group};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// The group behind a handle that the calling rank has.
+/// Returns the group behind a handle that the calling rank has.
 pub fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
     let world = c.mpi.world();
     world.objects.groups.get(world.messages.me(), group.0).cloned()

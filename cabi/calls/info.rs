@@ -14,13 +14,13 @@ pub fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
     Ok(())
 }
 
-/// The hints that a call gives; none for `MPI_INFO_NULL`.
+/// Returns the hints that a call gives; none for `MPI_INFO_NULL`.
 pub fn hints(c: &Call, info: Handle) -> Result<Info> {
     let world = c.mpi.world();
     Ok(world.objects.infos.get_optional(world.messages.me(), info.0)?.cloned().unwrap_or_default())
 }
 
-/// The value of a key, if it is set.
+/// Returns the value of a key, if it is set.
 fn value(c: &Call, info: Handle, key: CText) -> Result<Option<String>> {
     let world = c.mpi.world();
     Ok(world.objects.infos.get(world.messages.me(), info.0)?.get(&key.text())?.map(str::to_owned))

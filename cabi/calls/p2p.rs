@@ -10,7 +10,7 @@ use mpi::request::{self, Template};
 use mpi::world::World;
 use rank::Addr;
 
-/// A status as the program sees it.
+/// Returns a status as the program sees it.
 pub fn status(from: &request::Status) -> StatusFields {
     StatusFields {
         source: from.source,

@@ -15,7 +15,7 @@ fn usable(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     world.objects.types.usable(world.messages.me(), datatype.0).cloned()
 }
 
-/// The place of `need` bytes at `position` in a packed buffer of `size` bytes; `index` is the
+/// Returns the place of `need` bytes at `position` in a packed buffer of `size` bytes; `index` is the
 /// argument that gives the size.
 fn place(c: &Call, index: usize, position: i64, size: i64, need: u64) -> Result<i64> {
     if position < 0 || position > size {

@@ -105,7 +105,7 @@ pub fn join(c: &Call, fd: i32, intercomm: Out<Handle>) -> Result {
     Ok(())
 }
 
-/// The addresses of the two ends of a socket, this one's first.
+/// Returns the addresses of the two ends of a socket, this one's first.
 fn addresses(fd: i32) -> Option<(String, String)> {
     if fd < 0 {
         return None;
@@ -169,7 +169,7 @@ impl SpawnCommand {
     }
 }
 
-/// All of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
+/// Returns all of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
 fn spawn_all(
     c: &Call,
     wanted: impl Fn() -> Result<Vec<SpawnCommand>>,

@@ -215,7 +215,7 @@ pub fn get_status(c: &Call, request: Handle, flag: Out<bool>, out: StatusPointer
     Ok(())
 }
 
-/// The status of one request of an array, if it is complete; the request stays.
+/// Returns the status of one request of an array, if it is complete; the request stays.
 fn peek(c: &Call, request: Handle) -> Result<Option<Status>> {
     let held = request.0;
     c.mpi.request_status(RequestArray { at: rank::Addr(&raw const held as usize), count: 1, wide: true })

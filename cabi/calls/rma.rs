@@ -33,7 +33,7 @@ fn access(c: &Call, operation: Operation, from: From, to: To, request: Option<Ou
     Ok(())
 }
 
-/// An access without a request, if it is a short one.
+/// Returns an access without a request, if it is a short one.
 #[inline(always)]
 fn quickly(world: &mut World, operation: Operation, from: From, to: To) -> Quick {
     world.access_quickly(&asked(operation, from, to, false)).map_or(Quick::Undone, |()| Quick::Over)
@@ -345,7 +345,7 @@ pub fn unlock_all(c: &Call, win: Handle) -> Result<Option<Wait>> {
     Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.unlock_all(messages, objects, win.0))?))
 }
 
-/// The flushes up to their wait.
+/// Returns the flushes up to their wait.
 fn begin_flush(c: &Call, win: Handle, which: Flush, local: bool) -> Result<Option<Wait>> {
     Ok(waits(
         c.mpi

@@ -34,8 +34,8 @@ pub struct PartialBlocks {
 }
 
 impl PartialBlocks {
-    /// A block of the key's size, of which the whole pages within `ranges` (ascending, first byte and first
-    /// byte behind) are the same memory as in all other blocks of that key.
+    /// Returns a block of the key's size, of which the whole pages within `ranges` (ascending, first byte and
+    /// first byte behind) are the same memory as in all other blocks of that key.
     ///
     /// # Errors
     /// What the operating system refuses.
@@ -80,7 +80,7 @@ impl PartialBlocks {
     }
 }
 
-/// Memory of zeros that can be mapped in several places.
+/// Returns memory of zeros that can be mapped in several places.
 fn memory(bytes: usize) -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; a descriptor that is not negative is new and ours alone.
     let file = unsafe {

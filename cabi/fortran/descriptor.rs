@@ -81,17 +81,17 @@ impl DescriptorShape {
     }
 }
 
-/// The buffer that a descriptor is of.
+/// Returns the buffer that a descriptor is of.
 pub fn base(at: Addr) -> Addr {
     sentinel::buffer(Addr(load(at)))
 }
 
-/// A text in a descriptor: its address and length.
+/// Returns a text in a descriptor: its address and length.
 pub fn text(at: Addr) -> (Addr, usize) {
     (Addr(load(at)), load::<usize>(at.offset(8)))
 }
 
-/// The element length that `MPI_SIZEOF` gives.
+/// Returns the element length that `MPI_SIZEOF` gives.
 pub fn element_length(at: Addr) -> i64 {
     load(at.offset(8))
 }
@@ -163,7 +163,7 @@ pub struct PinnedBuffer {
 }
 
 impl PinnedBuffer {
-    /// From the descriptor.
+    /// Builds it from the descriptor.
     pub fn new(descriptor: Addr) -> PinnedBuffer {
         let base = base(descriptor);
         let rank: u8 = load(descriptor.offset(RANK));
@@ -177,7 +177,7 @@ impl PinnedBuffer {
         self.base
     }
 
-    /// An error if the section does not lie side by side, for calls that need it to.
+    /// Returns an error if the section does not lie side by side, for calls that need it to.
     pub fn refused(&self, function: Function, object: Object, index: usize) -> Option<i32> {
         self.strided.as_ref()?;
         Some(edge::call(function, object, |c| {
@@ -190,7 +190,7 @@ impl PinnedBuffer {
         }))
     }
 
-    /// A datatype for the first `count` elements of `datatype` laid over the section.
+    /// Returns a datatype for the first `count` elements of `datatype` laid over the section.
     pub fn layout(
         &mut self,
         function: Function,

@@ -23,13 +23,13 @@ macro_rules! commons {
                 $name,
             )*
         }
-        /// Their names, in every spelling.
+        /// Returns their names, in every spelling.
         fn names() -> Vec<Vec<&'static CStr>> {
             vec![$(vec![$(
                 CStr::from_bytes_with_nul(concat!(stringify!($symbol), "\0").as_bytes()).unwrap_or_default()
             ),*]),*]
         }
-        /// Their addresses in this process, each in every spelling.
+        /// Returns their addresses in this process, each in every spelling.
         fn spelled() -> Vec<Vec<usize>> {
             vec![$(vec![$((&raw const $symbol) as usize),*]),*]
         }
@@ -51,7 +51,7 @@ commons! {
     ArgvsNull: xsim_argvs_null_ xsim_argvs_null xsim_argvs_null__ XSIM_ARGVS_NULL = 1;
 }
 
-/// The addresses in the one spelling that the program's compiler uses: the linker puts a common
+/// Returns the addresses in the one spelling that the program's compiler uses: the linker puts a common
 /// block that the program has into the program.
 fn addresses() -> &'static [usize] {
     static ADDRESSES: OnceLock<Vec<usize>> = OnceLock::new();
@@ -79,8 +79,8 @@ pub(crate) fn is(loaded: Addr, which: Sentinel) -> bool {
     loaded.0 == addresses()[which as usize]
 }
 
-/// The address in the program as loaded: with an image for each rank, each has its own commons. Programs that
-/// are spawned have theirs, too: for one of these the first program's.
+/// Returns the address in the program as loaded: with an image for each rank, each has its own commons.
+/// Programs that are spawned have theirs, too: for one of these the first program's.
 #[inline]
 pub(crate) fn original(at: Addr) -> Addr {
     let loaded = rank::original(at.0);
@@ -102,7 +102,7 @@ fn of_first(loaded: usize) -> usize {
     which.map_or(loaded, |which| addresses()[which])
 }
 
-/// A choice buffer.
+/// Returns a choice buffer.
 #[inline]
 pub fn buffer(at: Addr) -> Addr {
     let loaded = original(at);
@@ -117,20 +117,20 @@ pub fn buffer(at: Addr) -> Addr {
     }
 }
 
-/// A status, which has the same eight integers in Fortran.
+/// Returns a status, which has the same eight integers in Fortran.
 #[inline]
 pub fn status(at: Addr) -> Addr {
     let loaded = original(at);
     if is(loaded, Sentinel::StatusIgnore) || is(loaded, Sentinel::StatusesIgnore) { Addr::NULL } else { at }
 }
 
-/// An array of statuses.
+/// Returns an array of statuses.
 #[inline]
 pub fn statuses(at: Addr) -> Addr {
     status(at)
 }
 
-/// The error codes of a spawn.
+/// Returns the error codes of a spawn.
 pub fn errcodes(at: Addr) -> Addr {
     if is(original(at), Sentinel::ErrcodesIgnore) { Addr::NULL } else { at }
 }

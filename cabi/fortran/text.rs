@@ -26,7 +26,7 @@ fn without_padding(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A text without its trailing blanks.
+/// Returns a text without its trailing blanks.
 pub fn trimmed(at: Addr, length: usize) -> OwnedText {
     let mut bytes = without_padding(read(at, length));
     bytes.push(0);
@@ -74,12 +74,12 @@ pub struct TextLength {
 }
 
 impl TextLength {
-    /// From the variable.
+    /// Builds it from the variable.
     pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
         TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }
     }
-    /// Bytes to make room for.
+    /// Returns the bytes to make room for.
     pub fn room(&self) -> i32 {
         self.value
     }
@@ -101,7 +101,7 @@ pub struct FortranStrings {
 }
 
 impl FortranStrings {
-    /// Each has `length` bytes.
+    /// Returns each has `length` bytes.
     pub fn new(at: Addr, length: usize, count: Option<i32>) -> FortranStrings {
         if count.is_none() && is(original(at), Sentinel::ArgvNull) {
             return FortranStrings { texts: Vec::new(), pointers: Vec::new() };

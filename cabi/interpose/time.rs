@@ -20,7 +20,7 @@ pub unsafe extern "C" fn clock_gettime(which: libc::clockid_t, at: *mut libc::ti
     unsafe { REAL.get::<unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int>()(which, at) }
 }
 
-/// As `clock_gettime`.
+/// Behaves as `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(at: *mut libc::timeval, zone: *mut c_char) -> c_int {
     static REAL: NextSymbol = NextSymbol::new(c"gettimeofday");
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn gettimeofday(at: *mut libc::timeval, zone: *mut c_char)
     unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::timeval, *mut c_char) -> c_int>()(at, zone) }
 }
 
-/// As `clock_gettime`.
+/// Behaves as `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn time(at: *mut libc::time_t) -> libc::time_t {
     static REAL: NextSymbol = NextSymbol::new(c"time");
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn time(at: *mut libc::time_t) -> libc::time_t {
     time.tv_sec
 }
 
-/// As `clock_gettime`.
+/// Behaves as `clock_gettime`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timespec_get(at: *mut libc::timespec, base: c_int) -> c_int {
     static REAL: NextSymbol = NextSymbol::new(c"timespec_get");

@@ -126,7 +126,7 @@ pub unsafe extern "C" fn timer_create(
 /// The timer with number 0, as programs see it: no timer of the C library has such a number.
 const FIRST_TIMER: usize = 0x7873_0000;
 
-/// The number of a rank's timer.
+/// Returns the number of a rank's timer.
 fn number(timer: libc::timer_t) -> Option<usize> {
     (timer as usize).checked_sub(FIRST_TIMER).filter(|&number| rank::caller().is_some() && number < 0x1_0000)
 }

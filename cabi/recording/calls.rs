@@ -30,7 +30,7 @@ pub struct RecordedRank {
 }
 
 impl RecordedRank {
-    /// One that has not called.
+    /// Returns one that has not called.
     fn new(matches: bool) -> RecordedRank {
         RecordedRank { under_way: OpenCalls::None, objects: TracedObjects::new(matches), left: Time::ZERO }
     }
@@ -91,8 +91,8 @@ impl CallRecording {
             Some((me, OpenCall { function, level, words: call, entered, site, arguments, brief, handles }));
     }
 
-    /// The mounted rank, which has calls under way, begins another at this level. Returns `true` if none of
-    /// those is around it.
+    /// Returns the mounted rank, which has calls under way, begins another at this level. Returns `true` if
+    /// none of those is around it.
     #[cold]
     fn is_first(&mut self, me: u32, level: NestingLevel) -> bool {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return true };
@@ -107,8 +107,8 @@ impl CallRecording {
         false
     }
 
-    /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock,
-    /// with what `codes` has for their levels.
+    /// Records that the mounted rank has left its calls at this level and deeper without a return: they end
+    /// at its clock, with what `codes` has for their levels.
     #[cold]
     pub fn leave_calls(&mut self, (me, at): (u32, Time), level: NestingLevel, codes: &LeftCodes) {
         self.put_away(me);
@@ -171,7 +171,7 @@ impl CallRecording {
         caller.under_way.push(open);
     }
 
-    /// The mounted rank's call with these words has returned.
+    /// Records that the mounted rank's call with these words has returned.
     pub fn close_call(&mut self, (me, at): (u32, Time), level: NestingLevel, words: &[u64], code: i32) {
         let last = self.last.take_if(|(rank, open)| *rank == me && open.level == level).map(|(_, open)| open);
         if last.is_none() {
@@ -210,7 +210,7 @@ impl CallRecording {
         }
     }
 
-    /// The call is over that `me` made at this level within another one.
+    /// Records that the call is over that `me` made at this level within another one.
     #[cold]
     fn uncover(&mut self, me: u32, level: NestingLevel) {
         if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {

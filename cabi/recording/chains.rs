@@ -72,8 +72,8 @@ impl Chains {
         }
     }
 
-    /// The number of the chain through which the mounted rank calls this function from this site; `explain`
-    /// is told of a new one. O(frames), those of our own included.
+    /// Returns the number of the chain through which the mounted rank calls this function from this site;
+    /// `explain` is told of a new one. O(frames), those of our own included.
     #[inline(never)]
     pub fn of(&mut self, function: u16, site: u32, explain: impl FnOnce(u32, &[CodeLocation])) -> u32 {
         let from = Registers::here();
@@ -199,7 +199,7 @@ fn stack(pointer: usize) -> Range<usize> {
     if (limit..base).contains(&pointer) { pointer..base } else { pointer..thread_end(pointer) }
 }
 
-/// The end of the thread's own stack.
+/// Returns the end of the thread's own stack.
 fn thread_end(pointer: usize) -> usize {
     thread_local! {
         static END: Cell<usize> = const { Cell::new(0) };

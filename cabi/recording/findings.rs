@@ -60,7 +60,7 @@ pub fn begin_quickly(
     with(|recording| recording.begin_quickly(world, function, words, frame))?
 }
 
-/// The call is over, and has succeeded.
+/// Records that the call is over, and has succeeded.
 #[inline(always)]
 pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memory, request }: TouchingCall) {
     let Some(request) = request else { return };
@@ -70,7 +70,7 @@ pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memor
     with(|recording| recording.watch.as_mut().map(|watch| watch.made_plainly(me, maker, request, memory)));
 }
 
-/// The request that a call has made, which becomes one of its own if it was complete at once.
+/// Returns the request that a call has made, which becomes one of its own if it was complete at once.
 #[inline(always)]
 fn request_of(world: &mut World, at: u64) -> usize {
     let at = Addr(at as usize);

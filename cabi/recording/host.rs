@@ -144,7 +144,7 @@ pub fn size(handle: usize) -> u64 {
         .unwrap_or(0)
 }
 
-/// The memory of so many elements; `None` if there is none.
+/// Returns the memory of so many elements; `None` if there is none.
 pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
     region_of(&alone::mpi().world().objects, at, elements, datatype, touch)
 }

@@ -50,7 +50,7 @@ pub fn enter_callback(code: i32, frame: usize) -> Entered {
     Entered(entered.map(|()| (rank, thread, frame)))
 }
 
-/// The function has returned or thrown.
+/// Records that the function has returned or thrown.
 pub fn leave_callback(entered: &Entered) {
     let Some((rank, thread, frame)) = entered.0 else { return };
     with(|recording| {
@@ -67,7 +67,7 @@ pub fn leave_callback(entered: &Entered) {
     });
 }
 
-/// The number of the calling thread; 0 of the first, and where ranks have one.
+/// Returns the number of the calling thread; 0 of the first, and where ranks have one.
 fn thread() -> u32 {
     if alone::mpi().is_alone() { threads::number() } else { 0 }
 }

@@ -73,7 +73,7 @@ impl Parked {
         Some(Parked { frame: open.words.frame(), entered, site, told, function, form: open.words.form() })
     }
 
-    /// The call without what it said.
+    /// Returns the call without what it said.
     fn unread(&self) -> OpenCall {
         let Parked { frame, entered, site, function, form, .. } = *self;
         let words = ArgumentRegisters::at(function, form, frame);
@@ -90,8 +90,8 @@ impl Parked {
         }
     }
 
-    /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in
-    /// words.
+    /// Returns the call as it was, of the mounted rank, with what it said on entry in `words` if it was told
+    /// in words.
     fn open(&self, told: &WordSequences, objects: &mut TracedObjects, words: &mut Vec<u64>) -> OpenCall {
         let mut open = self.unread();
         if self.told == NOTHING {
@@ -120,8 +120,8 @@ impl OpenCalls {
         }
     }
 
-    /// The call at this level, which returns, with what it said on entry in `room` if it was told in words,
-    /// whose words are there.
+    /// Returns the call at this level, which returns, with what it said on entry in `room` if it was told in
+    /// words, whose words are there.
     pub fn pop(
         &mut self,
         level: NestingLevel,
@@ -149,7 +149,7 @@ impl OpenCalls {
         }
     }
 
-    /// The innermost, within which the rank makes a call: all is read again that is to be.
+    /// Returns the innermost, within which the rank makes a call: all is read again that is to be.
     pub fn unpark(
         &mut self,
         told: &WordSequences,
@@ -195,7 +195,7 @@ impl OpenCalls {
         }
     }
 
-    /// All calls, from the outermost; of one that was parked its arguments are not known any more.
+    /// Returns all calls, from the outermost; of one that was parked its arguments are not known any more.
     pub fn calls(self) -> Vec<OpenCall> {
         match self {
             OpenCalls::None => Vec::new(),

@@ -109,7 +109,8 @@ impl ProcessCalls {
         self.callers[(rank - self.first) as usize].open.iter().any(|open| open.level.is_left_by(level))
     }
 
-    /// The mounted rank has left its calls at this level and deeper without a return: they end at its clock.
+    /// Records that the mounted rank has left its calls at this level and deeper without a return: they end
+    /// at its clock.
     pub fn leave(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         while let Some(at) = self.callers[me].open.iter().rposition(|open| open.level.is_left_by(level)) {
@@ -117,7 +118,7 @@ impl ProcessCalls {
         }
     }
 
-    /// The mounted rank's call at this level has returned.
+    /// Records that the mounted rank's call at this level has returned.
     pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         if let Some(at) = self.callers[me].open.iter().rposition(|open| open.level == level) {
@@ -173,8 +174,9 @@ impl NestedCall {
 }
 
 impl ProcessCalls {
-    /// The run is over: with one rank a process it ends within `MPI_Finalize`, which has done its work.
-    /// Other calls that have not returned are told of as they are: those of a deadlock, or of an abort.
+    /// Records that the run is over: with one rank a process it ends within `MPI_Finalize`, which has done
+    /// its work. Other calls that have not returned are told of as they are: those of a deadlock, or of an
+    /// abort.
     pub fn end(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
         let me = world.messages.me();
         let caller = self.callers.get(me.wrapping_sub(self.first) as usize);
@@ -289,7 +291,7 @@ fn has_one(call: &ArgumentRegisters, index: usize) -> bool {
     call.parameter(index).length == Length::One
 }
 
-/// A count, of which a negative one is none.
+/// Returns a count, of which a negative one is none.
 fn elements(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }

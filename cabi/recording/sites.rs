@@ -42,7 +42,7 @@ fn recent(address: usize) -> usize {
     (address ^ address >> 8) % RECENT
 }
 
-/// The return address of a call with these words, once it is known how far from them it is.
+/// Returns the return address of a call with these words, once it is known how far from them it is.
 #[inline(always)]
 fn found(frame: &Frame, words: &[u64]) -> Option<usize> {
     let (at, distance) = (words.as_ptr() as usize, frame.0.load(Relaxed));
@@ -72,7 +72,7 @@ impl Default for Sites {
 }
 
 impl Sites {
-    /// The number of the site of a call with these words, if it was called from not long ago.
+    /// Returns the number of the site of a call with these words, if it was called from not long ago.
     #[inline(always)]
     pub fn known(&self, frame: &Frame, words: &[u64]) -> Option<u32> {
         let address = found(frame, words)?;
@@ -80,8 +80,8 @@ impl Sites {
         (known == address).then_some(number)
     }
 
-    /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new
-    /// one.
+    /// Returns the number of the site of a call with these words; 0 if it cannot be told. `explain` is told
+    /// of a new one.
     pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &CodeLocation)) -> u32 {
         let Some(address) = self.address(frame, words) else { return 0 };
         let recent = recent(address);

@@ -16,7 +16,7 @@ pub struct Statuses {
 }
 
 impl Statuses {
-    /// The least piece of so many words; O(1) but for the first time.
+    /// Returns the least piece of so many words; O(1) but for the first time.
     #[inline]
     pub fn room(&mut self, words: usize) -> usize {
         let piece = words.max(1).next_power_of_two();
@@ -38,7 +38,7 @@ impl Statuses {
         at != 0 && self.pieces.get(index) == Some(&at)
     }
 
-    /// The words there are 0 from now on.
+    /// Records that the words there are 0 from now on.
     #[inline]
     pub fn clear(&self, (at, words): (usize, usize)) {
         (0..words).for_each(|k| store(place(at, k), 0u64));

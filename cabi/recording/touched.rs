@@ -104,7 +104,7 @@ impl SingleBuffer {
         Some(SingleBuffer { buffer, count, datatype, peer, touch, request })
     }
 
-    /// The memory that a call with these words touches.
+    /// Returns the memory that a call with these words touches.
     #[inline(always)]
     pub fn memory(&self, objects: &Objects, words: &[u64]) -> Memory {
         let at = words[self.buffer] as usize;
@@ -119,7 +119,7 @@ impl SingleBuffer {
         end.map_or(Memory::None, |end| Memory::Plain((at, end), self.touch))
     }
 
-    /// The region of a call with these words.
+    /// Returns the region of a call with these words.
     #[cold]
     pub fn region(&self, objects: &Objects, words: &[u64]) -> Option<Region> {
         let at = words[self.buffer] as usize;
@@ -163,7 +163,7 @@ pub struct Compared {
     is_reference: bool,
 }
 
-/// The buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
+/// Returns the buffers of collectives, and of `MPI_Reduce_local`, that a call reads and writes.
 fn apart(parameters: &[RecordedParameter]) -> Option<[usize; 2]> {
     let named = |name: &str| parameters.iter().position(|p| p.name == name && p.kind == Kind::Buffer);
     let pair = |one: &str, other: &str| Some([named(one)?, named(other)?]);

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let value = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name)

@@ -31,7 +31,7 @@ pub fn choices() -> Vec<Arg> {
     ]
 }
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let value = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
@@ -117,7 +117,7 @@ impl EvaluationOptions {
     }
 }
 
-/// The sockets that are asked for: the one that is named, else all.
+/// Returns the sockets that are asked for: the one that is named, else all.
 fn sockets<'m>(
     matches: &'m ArgMatches,
     machine: Option<&'m Machine>,
@@ -207,7 +207,7 @@ impl RequestedEvaluation<'_> {
     }
 }
 
-/// A number for people, a formula as it is.
+/// Returns a number for people, a formula as it is.
 fn shown<N: Number + Display>(value: &N, unit: &str) -> String {
     match value.known() {
         Some(known) if unit == "s" || unit == "J" => format!("{} {unit}", significant(known)),

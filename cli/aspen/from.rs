@@ -10,7 +10,7 @@ use infer::RunComparison;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("from")
         .about(

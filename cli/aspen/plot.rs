@@ -65,7 +65,7 @@ pub fn main(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A quantity's name with its unit, if it has one of its own: those of resources are the model's.
+/// Returns a quantity's name with its unit, if it has one of its own: those of resources are the model's.
 fn with_unit(of: &str) -> String {
     let unit = match of {
         "runtime" => " [s]",

@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).value_parser(clap::value_parser!(PathBuf));
     Command::new("run")
@@ -73,7 +73,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     workload::tell(&options, Vec::new(), ran)
 }
 
-/// The sockets on which ranks compute.
+/// Returns the sockets on which ranks compute.
 fn sockets<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<Sockets<'m>, Failure> {
     let given = matches.get_many::<String>("socket").into_iter().flatten();
     let (of_kernels, everywhere): (Vec<&String>, Vec<&String>) = given.partition(|given| given.contains('='));

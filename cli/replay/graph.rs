@@ -40,7 +40,7 @@ const ABOUT_CALLS: [&str; 15] = [
     "fail",
 ];
 
-/// The subcommand's arguments for GOAL.
+/// Returns the subcommand's arguments for GOAL.
 pub fn args() -> [Arg; 2] {
     [
         Arg::new("loggops")

@@ -131,7 +131,7 @@ fn setup(
     simulation::setup_on(options, built, names).map_err(unusable)
 }
 
-/// A line for each job.
+/// Returns a line for each job.
 fn table(jobs: &[recorder::JobSummary]) -> String {
     let mut text = String::new();
     for (number, job) in (1..).zip(jobs) {

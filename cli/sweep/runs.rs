@@ -63,7 +63,7 @@ impl RunSettings {
         }
     }
 
-    /// The results of all points, in their order; up to `jobs` runs at a time.
+    /// Returns the results of all points, in their order; up to `jobs` runs at a time.
     pub fn all(
         &self,
         variables: &[Variable],
@@ -95,7 +95,7 @@ impl RunSettings {
             .collect()
     }
 
-    /// The result of a point, and whether it was there before.
+    /// Returns the result of a point, and whether it was there before.
     fn result(&self, variables: &[Variable], point: &Point) -> (Result<RunResults, String>, bool) {
         let path = self.directory.join(file_name(&Points(variables).name(point)) + ".json");
         if !self.is_older(&path, variables, point)
@@ -163,7 +163,7 @@ impl RunSettings {
         }
     }
 
-    /// The subcommand, and values that are options.
+    /// Returns the subcommand, and values that are options.
     fn arguments(&self, variables: &[Variable], point: &Point) -> Vec<String> {
         let mut arguments =
             vec![if self.kind == RunKind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];
@@ -211,7 +211,7 @@ fn reason(log: &Path) -> Option<String> {
     own.or_else(|| text.lines().rfind(|line| !line.trim().is_empty())).map(|line| line.trim().to_owned())
 }
 
-/// A name for a file, with a sum of what it cannot show.
+/// Returns a name for a file, with a sum of what it cannot show.
 fn file_name(point: &str) -> String {
     const LONGEST: usize = 100;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.-_".contains(c);

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
     let flag = |name: &'static str, help: &'static str| {

@@ -10,7 +10,7 @@ use mpi::schedule::choose::{Policy, PolicyError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
     let format = |name: &'static str, help: &'static str| {

@@ -5,7 +5,7 @@ use crate::output::note;
 use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("extrapolate")
         .about(

@@ -6,7 +6,7 @@ use ::trace::saved::{self, Saved};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("join")
         .about("Put together what the processes of a run that was killed have saved")

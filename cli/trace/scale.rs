@@ -5,7 +5,7 @@ use crate::scaling;
 use ::trace::Trace;
 use clap::{ArgMatches, Command};
 
-/// The subcommand's arguments.
+/// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("scale")
         .about("A trace with other computation between calls, or messages of other sizes")

@@ -1,4 +1,4 @@
-"""Runs the recipe of Spack without Spack: RECIPE XSIM PREFIX. Prints the variables that it sets for dependents.
+"""Runs the recipe of Spack without Spack: RECIPE XSIM PREFIX. Prints the variables it sets for dependents.
 
 What the recipe uses of Spack is stood in for here. `cargo` is not run: the xsim command is built already.
 """
@@ -56,7 +56,8 @@ package.prefix, package.spec = Prefix(prefix_path), types.SimpleNamespace()
 assert ("provides", ("mpi",), {}) in directives, directives
 package.install(package.spec, package.prefix)
 
-environment, module = Environment(), types.SimpleNamespace(spack_cc="cc", spack_cxx="c++", spack_fc="gfortran")
+environment = Environment()
+module = types.SimpleNamespace(spack_cc="cc", spack_cxx="c++", spack_fc="gfortran")
 dependent = types.SimpleNamespace(package=types.SimpleNamespace(module=module))
 package.setup_dependent_build_environment(environment, dependent)
 package.setup_dependent_package(module, dependent)

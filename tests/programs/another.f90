@@ -1,4 +1,5 @@
-! What tests/programs/spawn_another.c spawns: a Fortran program, with common blocks, units and saved variables of its own. Arguments as another.c's.
+! What tests/programs/spawn_another.c spawns: a Fortran program, with common blocks, units and saved variables
+! of its own. Arguments as another.c's.
 module kept
     implicit none
     integer :: counter = 40
@@ -17,7 +18,8 @@ program another
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, err)
     call MPI_Comm_size(MPI_COMM_WORLD, size, err)
     call MPI_Comm_get_parent(parent, err)
-    if (parent == MPI_COMM_NULL .or. counter /= 40 .or. any(table /= 1.0)) call MPI_Abort(MPI_COMM_WORLD, 3, err)
+    if (parent == MPI_COMM_NULL .or. counter /= 40 .or. any(table /= 1.0)) call MPI_Abort(MPI_COMM_WORLD, 3, &
+      err)
     counter = rank
     table(3000) = rank
     shared = 10 * rank
@@ -35,7 +37,8 @@ program another
     rewind(unit)
     read(unit, *) sum
     close(unit)
-    if (sum /= rank .or. counter /= rank .or. table(3000) /= rank .or. shared /= 10 * rank) call MPI_Abort(MPI_COMM_WORLD, 6, err)
+    if (sum /= rank .or. counter /= rank .or. table(3000) /= rank .or. shared /= 10 * rank) &
+      call MPI_Abort(MPI_COMM_WORLD, 6, err)
     call get_command_argument(2, word)
     read(word, *) out(1)
     if (out(1) == 0) out(1) = 7

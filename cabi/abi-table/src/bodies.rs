@@ -60,12 +60,12 @@ fn names(of: &[&Parameter]) -> String {
     of.iter().map(|p| format!("{}, ", rust_name(p))).collect()
 }
 
-/// The same with their types, as a function declares them.
+/// Returns the same with their types, as a function declares them.
 fn typed(of: &[&Parameter], large: bool) -> String {
     of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect()
 }
 
-/// The call of the implementation as an expression over the C arguments' names; arrays of
+/// Returns the call of the implementation as an expression over the C arguments' names; arrays of
 /// handles hold pointers or, in Fortran, integers.
 pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
     match (&row.returns, &row.body) {
@@ -127,7 +127,7 @@ pub fn quickly_watched(row: &Row, large: bool) -> String {
     )
 }
 
-/// The body of a closure over `c`: what can be checked, and the call of the implementation.
+/// Returns the body of a closure over `c`: what can be checked, and the call of the implementation.
 fn checks_and_call(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let mut out = String::new();
@@ -140,8 +140,8 @@ fn checks_and_call(row: &Row, large: bool, wide_handles: bool) -> String {
     out
 }
 
-/// A call in two halves, both out of line, with the wait between them: a rank that waits has little on its
-/// stack.
+/// Returns a call in two halves, both out of line, with the wait between them: a rank that waits has little
+/// on its stack.
 fn halved(row: &Row, large: bool, wide_handles: bool) -> String {
     let name = shared_name(row, large, wide_handles);
     format!(
@@ -153,7 +153,7 @@ fn halved(row: &Row, large: bool, wide_handles: bool) -> String {
     )
 }
 
-/// The parameters that the second half of a call is given, or needs for its object.
+/// Returns the parameters that the second half of a call is given, or needs for its object.
 fn later(row: &Row, large: bool) -> Vec<&Parameter> {
     let object = object(row);
     let mut shown = shown(row, large);
@@ -161,7 +161,7 @@ fn later(row: &Row, large: bool) -> Vec<&Parameter> {
     shown
 }
 
-/// The two halves of a call.
+/// Returns the two halves of a call.
 fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let (function, object) = (&row.name, object(row));
@@ -224,7 +224,7 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
     }
 }
 
-/// The arguments behind `c`, each wrapped as `cabi/table/README.md` says, of the parameters that are
+/// Returns the arguments behind `c`, each wrapped as `cabi/table/README.md` says, of the parameters that are
 /// `wanted`.
 fn passed(row: &Row, large: bool, wide_handles: bool, wanted: impl Fn(&Parameter) -> bool) -> String {
     let mut out = String::new();
@@ -280,7 +280,7 @@ fn absent(p: &Parameter) -> String {
     if p.length.is_some() || p.direction != Intent::In { "Addr::NULL".into() } else { "0i64".into() }
 }
 
-/// A number as `i64`.
+/// Returns a number as `i64`.
 fn long(p: &Parameter, large: bool) -> String {
     let name = rust_name(p);
     if p.kind.wide(large) { name } else { format!("i64::from({name})") }

@@ -9,7 +9,7 @@ use crate::table::AbiTable;
 use crate::wrappers::wrapped;
 use std::fmt::Write;
 
-/// The entries, to be included in C, behind `struct entry`.
+/// Returns the entries, to be included in C, behind `struct entry`.
 pub fn write(table: &AbiTable) -> String {
     let mut out = String::from("__asm__(\".text\\n\"\n");
     let mut data = String::new();

@@ -8,7 +8,7 @@ use crate::recording;
 use crate::table::{AbiTable, Intent, PROPERTIES, Parameter, Row, symbol as symbol_of};
 use std::fmt::Write;
 
-/// The `Function` enum with names and argument names.
+/// Returns the `Function` enum with names and argument names.
 pub fn functions(table: &AbiTable) -> String {
     let mut out = String::new();
     let count = table.functions.len();
@@ -98,7 +98,7 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     .unwrap();
 }
 
-/// The parameter's name in generated Rust.
+/// Returns the parameter's name in generated Rust.
 pub fn rust_name(p: &Parameter) -> String {
     // Names that Rust reserves or that the generated body uses itself.
     match p.name.as_str() {
@@ -107,7 +107,7 @@ pub fn rust_name(p: &Parameter) -> String {
     }
 }
 
-/// The type in the exported signature: pointers are addresses.
+/// Returns the type in the exported signature: pointers are addresses.
 pub fn rust_type(p: &Parameter, large: bool) -> &'static str {
     let pointer = p.length.is_some() || p.direction != Intent::In;
     match &p.kind {
@@ -131,7 +131,7 @@ pub fn rust_return(c_type: &str) -> &'static str {
     }
 }
 
-/// The object whose error handler a failure of this call goes to (MPI 5.0 section 9.3).
+/// Returns the object whose error handler a failure of this call goes to (MPI 5.0 section 9.3).
 pub fn object(row: &Row) -> String {
     if row.chapter == "tool" {
         return "Object::Tool".into();

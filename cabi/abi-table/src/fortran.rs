@@ -65,7 +65,7 @@ pub fn write(table: &AbiTable) -> String {
     out
 }
 
-/// The other spellings of the functions written by hand. An assembler alias must be in one
+/// Returns the other spellings of the functions written by hand. An assembler alias must be in one
 /// compilation unit with its function, hence in its module.
 pub fn spellings_by_hand(table: &AbiTable) -> String {
     let mut out = String::new();

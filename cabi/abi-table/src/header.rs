@@ -53,7 +53,7 @@ extern MPI_Fint xsim_statuses_ignore_[8];
 #endif /* XSIM_MPI_H */
 ";
 
-/// The whole header.
+/// Returns the whole header.
 pub fn write(table: &AbiTable) -> String {
     let mut out = String::from(OPENING);
     for (_, c_type) in HANDLES {
@@ -150,7 +150,7 @@ fn constants(out: &mut String, constants: &[Constant]) {
     }
 }
 
-/// The constant as a C expression.
+/// Returns the constant as a C expression.
 pub fn c_value(constant: &Constant) -> String {
     let value = &constant.value;
     let cast = match constant.kind.as_str() {
@@ -230,7 +230,7 @@ fn parameter(p: &Parameter, large: bool) -> String {
     }
 }
 
-/// A C program that prints every constant whose value in the header is not the table's.
+/// Returns a C program that prints every constant whose value in the header is not the table's.
 pub fn checks(table: &AbiTable) -> String {
     let mut out = String::from("#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\n");
     out.push_str("#define CHECK(name, value) if ((intptr_t)(name) != (value)) puts(#name)\n");

@@ -92,7 +92,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind with this name in the table.
+    /// Returns the kind with this name in the table.
     pub fn named(name: &str) -> Option<Kind> {
         if let Some(handle) = HANDLES.iter().position(|(n, _)| *n == name) {
             return Some(Kind::Handle(handle));
@@ -135,7 +135,7 @@ impl Kind {
         })
     }
 
-    /// Its name in the table, for handles.
+    /// Returns its name in the table, for handles.
     pub fn handle(&self) -> Option<&'static str> {
         match self {
             Kind::Handle(index) => Some(HANDLES[*index].0),
@@ -143,7 +143,7 @@ impl Kind {
         }
     }
 
-    /// The C type of one value in the plain (`false`) or large-count (`true`) variant.
+    /// Returns the C type of one value in the plain (`false`) or large-count (`true`) variant.
     pub fn c_type(&self, large: bool) -> String {
         match self {
             Kind::Int | Kind::Rank | Kind::Root | Kind::Tag | Kind::Keyval => "int",
@@ -178,7 +178,7 @@ impl Kind {
     }
 }
 
-/// The type of the callback in the variant: two of them exist in a large-count form.
+/// Returns the type of the callback in the variant: two of them exist in a large-count form.
 pub fn large_function(name: &str, large: bool) -> String {
     let doubled = matches!(name, "MPI_User_function" | "MPI_Datarep_conversion_function");
     if large && doubled { format!("{name}_c") } else { name.to_string() }

@@ -140,7 +140,7 @@ pub fn mpif(table: &AbiTable) -> String {
     out
 }
 
-/// The generated parts of the modules: file name and text. The rest is `fortran/*.f90`.
+/// Returns the generated parts of the modules: file name and text. The rest is `fortran/*.f90`.
 pub fn parts(table: &AbiTable) -> Vec<(&'static str, String)> {
     vec![
         ("mpi_constants.inc", constants(table, Style::Integers)),
@@ -312,7 +312,7 @@ fn body(out: &mut String, row: &Row, style: Style, large: bool, name: &str, bind
     }
 }
 
-/// This type under the name that says it is C's, which compilers ask for with `bind(c)`.
+/// Returns this type under the name that says it is C's, which compilers ask for with `bind(c)`.
 fn interoperable(declaration: &str) -> String {
     let kinds = [
         ("integer,", "integer(c_int),"),
@@ -416,7 +416,7 @@ fn declaration(row: &Row, p: &Parameter, style: Style, large: bool) -> String {
     }
 }
 
-/// The type of a parameter where handles are integers.
+/// Returns the type of a parameter where handles are integers.
 pub fn integer_type(p: &Parameter, large: bool, old: bool) -> String {
     match &p.kind {
         Kind::Handle(_) | Kind::Status => "integer".into(),
@@ -426,7 +426,7 @@ pub fn integer_type(p: &Parameter, large: bool, old: bool) -> String {
     }
 }
 
-/// The type of a parameter in `mpi_f08`.
+/// Returns the type of a parameter in `mpi_f08`.
 pub fn f08_type(p: &Parameter, large: bool) -> String {
     match &p.kind {
         Kind::Logical => "logical".into(),

@@ -14,7 +14,7 @@ pub fn is_recorded(row: &Row) -> bool {
     !row.is("threads") && row.returns.is_none()
 }
 
-/// The parameters of all functions, and the predefined handles with their names.
+/// Returns the parameters of all functions, and the predefined handles with their names.
 pub fn tables(table: &AbiTable) -> String {
     let mut out = String::new();
     writeln!(out, "/// The functions' parameters, by `Function as usize`.").unwrap();

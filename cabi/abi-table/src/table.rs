@@ -103,7 +103,7 @@ pub struct AbiTable {
     pub constants: Vec<Constant>,
 }
 
-/// The whole name of a function: `MPI_Send`; `MPIX_Comm_revoke`, which stands in the table as
+/// Returns the whole name of a function: `MPI_Send`; `MPIX_Comm_revoke`, which stands in the table as
 /// `X_Comm_revoke`. `prefix` is `MPI`, `PMPI`, `mpi`, `pmpi`.
 pub fn symbol(prefix: &str, name: &str) -> String {
     let between = if name.starts_with("X_") || name.starts_with("x_") { "" } else { "_" };
@@ -115,11 +115,11 @@ impl Row {
     pub fn is_standard(&self) -> bool {
         !self.name.starts_with("X_")
     }
-    /// Its whole name.
+    /// Returns its whole name.
     pub fn full_name(&self) -> String {
         symbol("MPI", &self.name)
     }
-    /// The parameters of the `_c` variant (`large`) or of the plain one.
+    /// Returns the parameters of the `_c` variant (`large`) or of the plain one.
     pub fn shown(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
     }
@@ -130,7 +130,7 @@ impl Row {
             .position(|(name, _)| *name == property)
             .is_some_and(|bit| self.properties & 1 << bit != 0)
     }
-    /// The variants that exist: `false` for the plain one, `true` for `_c`.
+    /// Returns the variants that exist: `false` for the plain one, `true` for `_c`.
     pub fn variants(&self) -> &'static [bool] {
         if self.large { &[false, true] } else { &[false] }
     }

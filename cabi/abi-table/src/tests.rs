@@ -13,12 +13,12 @@ fn read(name: &str, text: &str) -> AbiTable {
     table.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The repository.
+/// Returns the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The project's own table.
+/// Returns the project's own table.
 fn project() -> AbiTable {
     crate::read(&root().join("cabi/table"))
 }

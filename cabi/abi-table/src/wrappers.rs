@@ -127,7 +127,7 @@ pub fn wrapped(table: &AbiTable) -> impl Iterator<Item = (usize, &Row)> {
         .filter(|(_, row)| is_recorded(row) && row.chapter != "tool" && row.is_standard())
 }
 
-/// The wrappers and the tables, to be included behind `mpi.h`.
+/// Returns the wrappers and the tables, to be included behind `mpi.h`.
 pub fn write(table: &AbiTable) -> String {
     let mut out = String::from("/* Generated from cabi/table; see build/wrappers.rs. */\n\n");
     let (numbers, handles) = (numbers(table), handles(table));

@@ -55,8 +55,8 @@ impl<H: Host> ArgumentRegisters<H> {
         (self.room(index) * H::STATUS).div_ceil(8)
     }
 
-    /// The call has returned. Nobody but this argument keeps its words where they were: between the calls
-    /// that name them they are nobody's, and their place on the stack might serve something else.
+    /// Records that the call has returned. Nobody but this argument keeps its words where they were: between
+    /// the calls that name them they are nobody's, and their place on the stack might serve something else.
     pub fn come_back(&mut self, words: &[u64]) {
         self.frame = words.as_ptr() as usize;
     }
@@ -217,7 +217,7 @@ impl<H: Host> ArgumentRegisters<H> {
         }
     }
 
-    /// The elements of an array that has the lengths of another.
+    /// Returns the elements of an array that has the lengths of another.
     fn numbers(&self, list: usize) -> Result<impl Iterator<Item = usize>, Value> {
         let count = if self.word(list) == 0 { 0 } else { self.count(list)? };
         Ok((0..count).map(move |k| usize::try_from(self.number(list, k)).unwrap_or(0)))
@@ -259,7 +259,7 @@ impl<H: Host> ArgumentRegisters<H> {
         self.plan.described[index].is_some_and(|buffer| self.buffer(buffer) == Value::InPlace)
     }
 
-    /// The length of a text, which Fortran hands over behind all arguments.
+    /// Returns the length of a text, which Fortran hands over behind all arguments.
     fn text_length(&self, index: usize) -> usize {
         let text = self.plan.texts.iter().position(|&text| text == index).unwrap_or(0);
         self.word_in(self.plan.length + text) as usize
@@ -378,7 +378,7 @@ impl<H: Host> ArgumentRegisters<H> {
         }));
     }
 
-    /// A parameter whose handles the call may replace: those before that are its own.
+    /// Returns a parameter whose handles the call may replace: those before that are its own.
     fn replaced<'a>(
         &self,
         index: usize,
@@ -400,13 +400,14 @@ impl<H: Host> ArgumentRegisters<H> {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
 
-    /// The requests that the call may replace, of one that can be told in words: it replaces nothing else.
+    /// Returns the requests that the call may replace, of one that can be told in words: it replaces nothing
+    /// else.
     #[inline]
     pub fn requests(&self) -> impl Iterator<Item = usize> {
         self.plan.replaced.iter().flat_map(|&(index, _)| self.list(index))
     }
 
-    /// The handles that the call may replace.
+    /// Returns the handles that the call may replace.
     pub fn handles_before(&self) -> Handles {
         let mut handles = Handles::new();
         self.put_handles(&mut handles);

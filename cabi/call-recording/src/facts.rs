@@ -64,8 +64,8 @@ struct ResultStep {
 }
 
 impl EncodingSteps {
-    /// The steps of a function with these parameters, of which these are told and have these words; `None` if
-    /// it cannot be told in words.
+    /// Returns the steps of a function with these parameters, of which these are told and have these words;
+    /// `None` if it cannot be told in words.
     pub fn of(
         parameters: &[RecordedParameter],
         told: &[usize],
@@ -185,7 +185,7 @@ impl Facts {
     }
 }
 
-/// A rank, by its distance where it has one.
+/// Returns a rank, by its distance where it has one.
 fn relative(rank: i32, from: RelativeBase) -> u64 {
     const ABSOLUTE: u64 = 1 << 32;
     if rank <= 0 || rank as u32 >= from.peers || from.rank >= from.peers {
@@ -197,7 +197,7 @@ fn relative(rank: i32, from: RelativeBase) -> u64 {
 /// The bit that marks an object made by the program.
 const MADE: u64 = 1 << 63;
 
-/// An object of the standard by its handle, another by what a trace calls it.
+/// Returns an object of the standard by its handle, another by what a trace calls it.
 #[inline]
 fn object<H: Host>(class: Class, handle: usize, objects: &mut TracedObjects<H>) -> u64 {
     if handle < objects::PREDEFINED {
@@ -272,7 +272,7 @@ impl<H: Host> ArgumentRegisters<H> {
         }
     }
 
-    /// The requests that were told on entry, among what was.
+    /// Returns the requests that were told on entry, among what was.
     #[inline]
     fn requests_told<'f>(&self, facts: &'f [u64]) -> &'f [u64] {
         let Some(steps) = &self.plan.facts else { return &[] };

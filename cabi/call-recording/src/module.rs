@@ -27,7 +27,7 @@ pub struct Tables {
     pub frames: Range<usize>,
 }
 
-/// The loaded file that holds an address; O(loaded files).
+/// Returns the loaded file that holds an address; O(loaded files).
 pub fn of(address: usize) -> Option<Module> {
     struct ModuleSearch {
         address: usize,
@@ -69,13 +69,13 @@ pub fn of(address: usize) -> Option<Module> {
 }
 
 impl Module {
-    /// An address in it as its own symbols have it.
+    /// Returns an address in it as its own symbols have it.
     fn place(self, address: usize) -> CodeLocation {
         CodeLocation { file: self.file, address: (address - self.base) as u64 }
     }
 }
 
-/// An address as the symbols of the file that holds it have it; as it is, if no file does.
+/// Returns an address as the symbols of the file that holds it have it; as it is, if no file does.
 pub fn place(address: usize) -> CodeLocation {
     of(address).map_or_else(
         || CodeLocation { file: PathBuf::new(), address: address as u64 },

@@ -110,7 +110,7 @@ struct SeenClass {
 }
 
 impl SeenClass {
-    /// The next object's number, and the least slot that is free.
+    /// Returns the next object's number, and the least slot that is free.
     fn next(&mut self, maker: (Function, u32)) -> TracedObject {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
@@ -171,7 +171,7 @@ impl Others {
     }
 }
 
-/// A class and a handle in one word: handles are below 2^60.
+/// Returns a class and a handle in one word: handles are below 2^60.
 fn key(class: Class, handle: usize) -> u64 {
     (handle as u64) << 4 | class as u64
 }
@@ -202,7 +202,7 @@ impl<H: Host> TracedObjects<H> {
         }
     }
 
-    /// The object behind a handle; one that is seen for the first time gets the next number.
+    /// Returns the object behind a handle; one that is seen for the first time gets the next number.
     #[inline]
     pub fn object(&mut self, class: Class, handle: usize) -> ObjectArgument {
         if let Some(name) = name(handle) {
@@ -218,7 +218,7 @@ impl<H: Host> TracedObjects<H> {
         class == Class::Request && self.pending.is_none()
     }
 
-    /// The number and the slot of an object; O(objects) where there are few.
+    /// Returns the number and the slot of an object; O(objects) where there are few.
     #[inline]
     fn numbers(&mut self, class: Class, handle: usize) -> (u32, u32) {
         if self.is_in_slots(class) {
@@ -252,7 +252,7 @@ impl<H: Host> TracedObjects<H> {
         }
     }
 
-    /// The request with this slot, where requests have nothing else.
+    /// Returns the request with this slot, where requests have nothing else.
     #[inline]
     pub fn request(&self, slot: u32) -> Option<usize> {
         self.requests.handle(slot)
@@ -276,7 +276,7 @@ impl<H: Host> TracedObjects<H> {
         left.into_iter().map(told).collect()
     }
 
-    /// A handle has become invalid: whatever has the same value later is another object.
+    /// Records that a handle has become invalid: whatever has the same value later is another object.
     #[inline]
     pub fn forget(&mut self, class: Class, handle: usize) {
         if self.is_in_slots(class) {
@@ -309,8 +309,8 @@ impl<H: Host> TracedObjects<H> {
         self.pending.is_some()
     }
 
-    /// The slot of a request, which is looked for first behind `last`, another's: programs name them in the
-    /// order in which they made them.
+    /// Returns the slot of a request, which is looked for first behind `last`, another's: programs name them
+    /// in the order in which they made them.
     #[inline]
     pub fn request_slot(&mut self, handle: usize, last: u32) -> u32 {
         if self.pending.is_some() {
@@ -344,7 +344,7 @@ impl<H: Host> TracedObjects<H> {
         }
     }
 
-    /// A communicator; unknown where the handle is none.
+    /// Returns a communicator; unknown where the handle is none.
     fn comm(&mut self, handle: usize) -> Value {
         match H::membership(handle) {
             Some(comm) => Value::Comm {
@@ -362,7 +362,7 @@ impl<H: Host> TracedObjects<H> {
         }
     }
 
-    /// A datatype; unknown where the handle is none.
+    /// Returns a datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
         match H::datatype(handle) {
             Some((size, extent)) => {

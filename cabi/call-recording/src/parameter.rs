@@ -107,11 +107,11 @@ pub struct ArgumentForm {
 }
 
 impl ArgumentForm {
-    /// As C passes them.
+    /// Returns it as C passes them.
     pub const fn c(large: bool) -> ArgumentForm {
         ArgumentForm { large, fortran: false, descriptors: false }
     }
-    /// As Fortran passes them.
+    /// Returns it as Fortran passes them.
     pub const fn fortran(large: bool, descriptors: bool) -> ArgumentForm {
         ArgumentForm { large, fortran: true, descriptors }
     }

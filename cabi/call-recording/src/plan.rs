@@ -136,7 +136,7 @@ impl Function {
 }
 
 impl RecordedParameter {
-    /// The class of the objects that it names.
+    /// Returns the class of the objects that it names.
     pub fn class(&self) -> Option<Class> {
         match self.kind {
             Kind::Comm => Some(Class::Comm),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The program that a command names, loaded into this process if it is another one than that which the run
-/// began with; of that one nothing.
+/// Returns the program that a command names, loaded into this process if it is another one than that which
+/// the run began with; of that one nothing.
 ///
 /// # Errors
 /// A sentence: there is no such program, or why it cannot run beside the others.
@@ -18,7 +18,7 @@ pub fn find(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Opt
     Ok(Some(found))
 }
 
-/// The file that a command names.
+/// Returns the file that a command names.
 ///
 /// # Errors
 /// A sentence: there is none.
@@ -48,7 +48,8 @@ fn places(command: &str, wdir: Option<&str>, path: Option<&str>) -> Vec<PathBuf>
     std::iter::once(here).chain(listed).collect()
 }
 
-/// The numbers that a value of the key `soft` allows, none above `most`, the greatest first (MPI 5.0 section
+/// Returns the numbers that a value of the key `soft` allows, none above `most`, the greatest first (MPI 5.0
+/// section
 /// 11.8.1).
 pub fn numbers(soft: &str, most: u32) -> Option<Vec<u32>> {
     let mut allowed = Vec::new();

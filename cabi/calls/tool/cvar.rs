@@ -33,7 +33,7 @@ pub(super) fn count() -> usize {
     TABLE.len() + 1
 }
 
-/// The variable of an index.
+/// Returns the variable of an index.
 pub(super) fn at(index: usize) -> Option<ControlVariable> {
     match TABLE.get(index) {
         Some(row) => Some(ControlVariable::Option(row)),
@@ -57,7 +57,7 @@ impl ControlVariable {
             }
         }
     }
-    /// An option's value as text.
+    /// Returns an option's value as text.
     fn text(row: &Row) -> &str {
         given::of(row.name).unwrap_or(row.default)
     }
@@ -68,7 +68,7 @@ static HANDLES: Mutex<Option<Slab<(u32, usize)>>> = Mutex::new(None);
 /// The value that a rank has written to [`ControlVariable::TraceRank`].
 static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 
-/// A rank has left the interface: its handles are gone.
+/// Records that a rank has left the interface: its handles are gone.
 pub(super) fn forget(rank: u32) {
     if let Some(handles) = &mut *locked(&HANDLES) {
         handles.retain(|(owner, _)| *owner != rank);

@@ -21,7 +21,7 @@ const NAMES: [(Phase, &str); 4] = [
     (Phase::Finalized, "finalized"),
 ];
 
-/// The value of a phase.
+/// Returns the value of a phase.
 pub(super) fn value_of(phase: Phase) -> i32 {
     NAMES.iter().position(|(known, _)| *known == phase).unwrap_or(NAMES.len() - 1) as i32
 }

@@ -163,7 +163,7 @@ fn listen() {
     recording::raise_events(any, recording::Raise { entered: raised::entered, left: raised::left });
 }
 
-/// A rank has left the interface: its registrations are gone.
+/// Records that a rank has left the interface: its registrations are gone.
 pub(super) fn forget(rank: u32) {
     registered(|all| all.retain(|one| one.owner != rank));
     listen();
@@ -318,7 +318,7 @@ pub fn callback_set_info(c: &Call, registration: Handle, safety: i32, _: Handle)
     is_level(safety)
 }
 
-/// The event that the calling function is told of.
+/// Returns the event that the calling function is told of.
 fn instance(c: &Call, handle: Handle) -> Result<RaisedEvent> {
     initialized(c)?;
     match locked(&CURRENT).filter(|_| handle.0 == INSTANCE) {

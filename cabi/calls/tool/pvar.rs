@@ -121,7 +121,7 @@ fn open<T>(with: impl FnOnce(&mut PvarHandles) -> T) -> T {
     with(locked(&OPEN).get_or_insert_default())
 }
 
-/// A rank has left the interface: its sessions are gone.
+/// Records that a rank has left the interface: its sessions are gone.
 pub(super) fn forget(rank: u32) {
     open(|open| {
         let own: Vec<u32> =
@@ -144,7 +144,7 @@ fn session_of(c: &Call, session: Handle) -> Result<u32> {
     }
 }
 
-/// A handle of the session: its index.
+/// Returns a handle of the session: its index.
 fn held(c: &Call, session: Handle, handle: Handle) -> Result<u32> {
     session_of(c, session)?;
     match decode(handle.0)

@@ -28,7 +28,7 @@ struct RaisedCall {
 /// Calls under way, the innermost of a rank last.
 static UNDER: Mutex<Vec<RaisedCall>> = Mutex::new(Vec::new());
 
-/// A rank's clock, how long it has waited, and what it has sent.
+/// Returns a rank's clock, how long it has waited, and what it has sent.
 fn now(rank: u32) -> (Time, Span, (u64, u64)) {
     let world = alone::mpi().world();
     let messages = &world.messages;
@@ -68,7 +68,7 @@ pub fn entered(function: Function, frame: usize) {
     under.push(RaisedCall { rank, function, entered, waited, sent, frame });
 }
 
-/// The mounted rank's call has returned.
+/// Records that the mounted rank's call has returned.
 pub fn left(code: i32) {
     if is_told() {
         return;

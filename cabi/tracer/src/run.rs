@@ -177,7 +177,7 @@ impl TracedProcess {
         Some(run)
     }
 
-    /// The program's time.
+    /// Returns the program's time.
     fn time(&self, now: u64) -> Time {
         Time::ZERO + Span::from_ps((now - self.lost).saturating_mul(1000))
     }
@@ -289,7 +289,7 @@ impl TracedProcess {
         self.recording.save();
     }
 
-    /// All calls were recorded: rank 0 gets them and writes the file.
+    /// Records that all calls were recorded: rank 0 gets them and writes the file.
     pub fn end(mut self) {
         let own = self.recording.part();
         if self.rank != 0 {
@@ -326,7 +326,7 @@ impl TracedProcess {
     }
 }
 
-/// The process's exit status is to tell that the trace is not there.
+/// Records that the process's exit status is to tell that the trace is not there.
 fn fail() {
     extern "C" fn tell(status: c_int, _: *mut libc::c_void) {
         if status == 0 {

@@ -24,7 +24,8 @@ fn main() {
         .expect("OUT_DIR can be written");
 }
 
-/// A line of the table that names a datatype, as a name with its handle. All aliases are of datatypes.
+/// Returns a line of the table that names a datatype, as a name with its handle. All aliases are of
+/// datatypes.
 fn datatype(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split('#').next()?.split_whitespace().collect();
     match words[..] {
@@ -33,8 +34,8 @@ fn datatype(line: &str) -> Option<String> {
     }
 }
 
-/// A line of the table: name, kind, value, comment. Handles and addresses are `usize`, the rest `i32` or
-/// `i64`.
+/// Returns a line of the table: name, kind, value, comment. Handles and addresses are `usize`, the rest `i32`
+/// or `i64`.
 fn constant(line: &str) -> Option<String> {
     let content = line.split('#').next().unwrap_or("");
     let words: Vec<&str> = content.split_whitespace().collect();

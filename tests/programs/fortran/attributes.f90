@@ -1,4 +1,5 @@
-! Attributes set in one language and read in the other (MPI 5.0 section 19.3.7); attributes_in_c.c is the other language.
+! Attributes set in one language and read in the other (MPI 5.0 section 19.3.7); attributes_in_c.c is the
+! other language.
 module functions
   use mpi
   implicit none

@@ -23,7 +23,8 @@ program files
   call MPI_File_open(MPI_COMM_WORLD, '/missing/file', MPI_MODE_RDONLY, MPI_INFO_NULL, file, ierror)
   call check(ierror == MPI_ERR_NO_SUCH_FILE .and. file == MPI_FILE_NULL)
   ! The name is padded with blanks, which are none of it.
-  call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file)
+  call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, &
+    MPI_INFO_NULL, file)
   call MPI_File_get_errhandler(file, handler)
   call check(handler == MPI_ERRORS_RETURN)
 

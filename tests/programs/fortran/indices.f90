@@ -1,4 +1,5 @@
-! Two receives of which one is complete before the other, found by each call that tells indices: in Fortran these count from 1.
+! Two receives of which one is complete before the other, found by each call that tells indices: in Fortran
+! these count from 1.
 program indices
   use mpi
   implicit none

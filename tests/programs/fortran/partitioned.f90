@@ -1,4 +1,5 @@
-! Partitioned communication from Fortran: a ring whose buffers are 6 partitions on one side and 2 on the other.
+! Partitioned communication from Fortran: a ring whose buffers are 6 partitions on one side and 2 on the
+! other.
 program partitioned
     use mpi_f08
     implicit none

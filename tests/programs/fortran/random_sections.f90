@@ -31,28 +31,36 @@ program random_sections
     total = product(n)
     want = 0
     want(first(1):first(1) + (n(1) - 1) * step(1):step(1), first(2):first(2) + (n(2) - 1) * step(2):step(2), &
-      first(3):first(3) + (n(3) - 1) * step(3):step(3)) = a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3))
+      first(3):first(3) + (n(3) - 1) * step(3):step(3)) = a(from(1):to(1):by(1), from(2):to(2):by(2), &
+      from(3):to(3):by(3))
 
     got = 0
-    call MPI_Irecv(got(first(1):first(1) + (n(1) - 1) * step(1):step(1), first(2):first(2) + (n(2) - 1) * step(2):step(2), &
+    call MPI_Irecv(got(first(1):first(1) + (n(1) - 1) * step(1):step(1), &
+      first(2):first(2) + (n(2) - 1) * step(2):step(2), &
       first(3):first(3) + (n(3) - 1) * step(3):step(3)), total, MPI_INTEGER, 0, 1, MPI_COMM_SELF, r(1))
-    call MPI_Isend(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), total, MPI_INTEGER, 0, 1, MPI_COMM_SELF, r(2))
+    call MPI_Isend(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), total, MPI_INTEGER, 0, &
+      1, MPI_COMM_SELF, r(2))
     call MPI_Waitall(2, r, MPI_STATUSES_IGNORE)
     if (any(got /= want)) call wrong("nonblocking")
 
     got = 0
-    call MPI_Sendrecv(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), total, MPI_INTEGER, 0, 2, &
-      got(first(1):first(1) + (n(1) - 1) * step(1):step(1), first(2):first(2) + (n(2) - 1) * step(2):step(2), &
-      first(3):first(3) + (n(3) - 1) * step(3):step(3)), total, MPI_INTEGER, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), total, MPI_INTEGER, &
+      0, 2, &
+      got(first(1):first(1) + (n(1) - 1) * step(1):step(1), &
+      first(2):first(2) + (n(2) - 1) * step(2):step(2), &
+      first(3):first(3) + (n(3) - 1) * step(3):step(3)), total, MPI_INTEGER, 0, 2, MPI_COMM_SELF, &
+      MPI_STATUS_IGNORE)
     if (any(got /= want)) call wrong("blocking")
 
     ! Only a part of the section.
     part = 1 + choose(total)
     got = 0
     call MPI_Irecv(got, total, MPI_INTEGER, 0, 3, MPI_COMM_SELF, r(1))
-    call MPI_Isend(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), part, MPI_INTEGER, 0, 3, MPI_COMM_SELF, r(2))
+    call MPI_Isend(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), part, MPI_INTEGER, 0, &
+      3, MPI_COMM_SELF, r(2))
     call MPI_Waitall(2, r, MPI_STATUSES_IGNORE)
-    want = reshape(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), [side, side, side], pad=[0])
+    want = reshape(a(from(1):to(1):by(1), from(2):to(2):by(2), from(3):to(3):by(3)), [side, side, side], &
+      pad=[0])
     i = count(reshape(got, [side**3]) == reshape(want, [side**3]) .or. [(d > part, d=1, side**3)])
     if (i /= side**3 .or. count(got /= 0) /= part) call wrong("part")
   end do
@@ -68,7 +76,8 @@ contains
 
   subroutine wrong(what)
     character(len=*), intent(in) :: what
-    print '(2a, i0, 5(a, 3i3))', what, " round ", round, " from", from, " to", to, " by", by, " first", first, " step", step
+    print '(2a, i0, 5(a, 3i3))', what, " round ", round, " from", from, " to", to, " by", by, " first", &
+      first, " step", step
     call MPI_Abort(MPI_COMM_WORLD, 3)
   end subroutine
 end program

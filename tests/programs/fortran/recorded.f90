@@ -1,4 +1,5 @@
-! Calls of each kind, by module mpi and mpi_f08: recorded under mpirun and on virtual ranks, they give equal traces.
+! Calls of each kind, by module mpi and mpi_f08: recorded under mpirun and on virtual ranks, they give equal
+! traces.
 module steps
     implicit none
     integer, parameter :: times = 4, many = 6
@@ -30,7 +31,8 @@ contains
         call mpi_sendrecv(given, many, mpi_integer, next, 1, &
             got, many, mpi_integer, before, mpi_any_tag, mpi_comm_world, status, code)
         call mpi_get_count(status, mpi_integer, k, code)
-        call mpi_sendrecv_replace(got, many, mpi_integer, next, 2, before, 2, mpi_comm_world, mpi_status_ignore, code)
+        call mpi_sendrecv_replace(got, many, mpi_integer, next, 2, before, 2, mpi_comm_world, &
+          mpi_status_ignore, code)
         call mpi_send_init(given, many, mpi_integer, next, 3, mpi_comm_world, requests(1), code)
         call mpi_recv_init(got, many, mpi_integer, before, 3, mpi_comm_world, requests(2), code)
         do step = 1, times

@@ -16,7 +16,8 @@ program sections
 
   ! A blocking send of a strided column, received into a reversed array.
   b = 0
-  call MPI_Sendrecv(a(1:9:2, 3), 5, MPI_INTEGER, next, 0, b(5:1:-1), 5, MPI_INTEGER, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+  call MPI_Sendrecv(a(1:9:2, 3), 5, MPI_INTEGER, next, 0, b(5:1:-1), 5, MPI_INTEGER, before, 0, &
+    MPI_COMM_WORLD, MPI_STATUS_IGNORE)
   call check("sendrecv", all(b == [29, 27, 25, 23, 21] + 1000 * before))
 
   ! Nonblocking: the section itself is described, nothing is copied early.

@@ -1,8 +1,10 @@
-! Commands and arguments of spawned programs lose blanks at both ends (MPI 5.0 section 11.8.2); what is inside stays.
+! Commands and arguments of spawned programs lose blanks at both ends (MPI 5.0 section 11.8.2); what is inside
+! stays.
 program spawned
     use mpi_f08
     implicit none
-    character(len=12), parameter :: given(4) = [character(len=12) :: '  -gridfile', ' ocean one', 'plain', '   ']
+    character(len=12), parameter :: given(4) = [character(len=12) :: '  -gridfile', ' ocean one', 'plain', &
+      '   ']
     character(len=300) :: command
     character(len=40) :: argument
     character(len=12) :: rows(2, 4)
@@ -19,7 +21,8 @@ program spawned
         do i = 1, 2
             rows(i, :) = given
         end do
-        call MPI_Comm_spawn_multiple(2, [command, command], rows, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, &
+        call MPI_Comm_spawn_multiple(2, [command, command], rows, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, &
+          MPI_COMM_SELF, &
             children, MPI_ERRCODES_IGNORE)
     else
         children = parent

@@ -1,4 +1,5 @@
-! Every kind of state that Fortran has: a rank changes all of it before each call and finds it again behind it.
+! Every kind of state that Fortran has: a rank changes all of it before each call and finds it again behind
+! it.
 module state
   use mpi
   implicit none
@@ -68,12 +69,14 @@ subroutine change_and(rank, step, check)
   end if
   if (calls /= step) error stop 'SAVE is shared'
   if (x /= dble(step) * rank .or. y(mod(step, 9000) + 1) /= rank) error stop 'COMMON is shared'
-  if (number /= 11 + step * rank .or. any(filled /= [12, 12, rank, 12])) error stop 'initialised COMMON is shared'
+  if (number /= 11 + step * rank .or. any(filled /= [12, 12, rank, 12])) &
+    error stop 'initialised COMMON is shared'
   if (any(both /= at_entry)) error stop 'EQUIVALENCE is shared'
   if (any(data_of /= [6, 6 + rank, 6, 6, 6])) error stop 'DATA is shared'
   if (counter /= 3 + step * rank) error stop 'the module variable is shared'
   if (aimed /= 1 + step * rank .or. .not. associated(pointing, aimed)) error stop 'the pointer is shared'
-  if (first%value /= 2 + step * rank .or. .not. associated(first%next, first)) error stop 'the structure is shared'
+  if (first%value /= 2 + step * rank .or. .not. associated(first%next, first)) &
+    error stop 'the structure is shared'
   if (function_of() /= mod(rank, 2)) error stop 'the procedure pointer is shared'
   write(text(15:20), '(i0)') rank
   if (text(1:5) /= 'rank ' .or. text(6:6) /= text(15:15)) error stop 'the text is shared'
@@ -99,7 +102,8 @@ program main
     call MPI_Barrier(MPI_COMM_WORLD, ierror)
     call behind()
     call before()
-    call MPI_Sendrecv(rank, 1, MPI_INTEGER, right, 1, got, 1, MPI_INTEGER, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+    call MPI_Sendrecv(rank, 1, MPI_INTEGER, right, 1, got, 1, MPI_INTEGER, left, 1, MPI_COMM_WORLD, &
+      MPI_STATUS_IGNORE, ierror)
     call behind()
     if (got /= left) error stop 'not what the neighbour sent'
     call before()

@@ -1,4 +1,5 @@
-! Fortran's standard units, opened as files or closed by each rank, and files that are opened by their unit's number alone.
+! Fortran's standard units, opened as files or closed by each rank, and files that are opened by their unit's
+! number alone.
 program units
   use mpi
   use iso_fortran_env

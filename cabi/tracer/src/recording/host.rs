@@ -109,8 +109,8 @@ impl Requests {
         self.all.insert(number, StartedRequest { handle, at, from_nobody });
     }
 
-    /// The request with this handle that is kept at `at`; if none is, the one before which `earlier` others
-    /// with the same handle stand.
+    /// Returns the request with this handle that is kept at `at`; if none is, the one before which `earlier`
+    /// others with the same handle stand.
     fn find(&self, handle: u64, at: usize, earlier: impl FnOnce() -> usize) -> Option<usize> {
         let queue = self.of_handle.get(&handle)?;
         match queue.len() {
@@ -177,7 +177,8 @@ pub fn keys() -> Vec<Key> {
     with(|host| host.keys.clone())
 }
 
-/// The standard's handle for a word of the MPI, which stands at `at` behind `earlier` equal ones of an array.
+/// Returns the standard's handle for a word of the MPI, which stands at `at` behind `earlier` equal ones of
+/// an array.
 pub fn translated(class: Class, word: u64, at: usize, earlier: usize) -> usize {
     find(class, word, at, || earlier)
 }
@@ -230,7 +231,7 @@ fn mask(section: Section, number: i32) -> i32 {
     })
 }
 
-/// An address that a call is given, which may have a meaning.
+/// Returns an address that a call is given, which may have a meaning.
 pub fn address(p: &RecordedParameter, word: u64) -> u64 {
     let [in_place, statuses @ .., unweighted, empty, errors] = with(|host| host.sentinels);
     match p.kind {
@@ -243,14 +244,14 @@ pub fn address(p: &RecordedParameter, word: u64) -> u64 {
     }
 }
 
-/// The standard's error class of an error code.
+/// Returns the standard's error class of an error code.
 pub fn error_class(code: i32) -> i32 {
     // SAFETY: of native.c; any code may be asked for.
     let class = unsafe { xsimtrace_error_class(code) };
     with(|host| host.numbers.get(&(Section::ErrorClass, class)).copied().unwrap_or(class))
 }
 
-/// The next statuses to be read are all of receives.
+/// Records that the next statuses to be read are all of receives.
 pub fn forget_statuses() {
     with(|host| host.statuses.clear());
 }
@@ -334,7 +335,7 @@ fn group(local: &[i32], remote: &[i32]) -> Key {
 }
 
 impl NativeHost {
-    /// The context, in this process, of a communicator of these groups that was not seen before.
+    /// Returns the context, in this process, of a communicator of these groups that was not seen before.
     fn context(&mut self, group: Key) -> u32 {
         let count = self.made.entry(group).or_default();
         *count += 1;

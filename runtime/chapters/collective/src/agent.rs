@@ -64,7 +64,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// A member that has entered a blocking call; its result is taken from it when it leaves.
+    /// Returns a member that has entered a blocking call; its result is taken from it when it leaves.
     pub(crate) fn entered(
         rank: u32,
         clock: Time,
@@ -181,7 +181,7 @@ impl Agent {
         kernel(&first, &mut second);
         buffer_mut(self, into).copy_from_slice(&second);
     }
-    /// One of its buffers whole.
+    /// Returns one of its buffers whole.
     fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
         match buffer {
             Buffer::Input => &mut self.input,

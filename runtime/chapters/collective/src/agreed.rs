@@ -15,7 +15,7 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// A member is in.
+    /// Records that a member is in.
     pub(super) fn enter(&mut self, member: u32, begins: impl Iterator<Item = u64> + Clone) {
         match &self.known {
             None => self.known = Some(begins.collect()),

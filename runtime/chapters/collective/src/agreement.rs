@@ -49,7 +49,7 @@ pub enum Contribution {
 /// Contributions of the members: `(member, world rank, contribution)`.
 pub type Contributions = Vec<(u32, u32, Contribution)>;
 
-/// Why a member fails that needs what a refused one would have given.
+/// Returns why a member fails that needs what a refused one would have given.
 pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
     let text = format!(
         "rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error \

@@ -20,7 +20,7 @@ impl Allgatherv {
     pub(super) fn new(members: u32) -> Allgatherv {
         Allgatherv { data: Vec::new(), parts: vec![(0, 0); members as usize], begins: Agreed::default() }
     }
-    /// A member is in, whose rank is mounted.
+    /// Records that a member is in, whose rank is mounted.
     pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList) {
         let begin = self.data.len() as u64;
         send.append_to(&mut self.data);
@@ -59,7 +59,7 @@ impl Allgatherv {
         let own = self.range(member as usize);
         (Blocks::Uniform(own.len() as u64), Blocks::Each(self.begins.of(member).clone()))
     }
-    /// Packed bytes that a member gets.
+    /// Returns the packed bytes that a member gets.
     pub(super) fn output(&self, member: u32) -> u64 {
         self.begins.of(member).last().copied().unwrap_or(0)
     }

@@ -118,7 +118,7 @@ impl Alltoallv {
             is_taken: Vec::new(),
         }
     }
-    /// A member is in, whose rank is mounted.
+    /// Records that a member is in, whose rank is mounted.
     pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList) {
         let member = member as usize;
         let begin = self.data.len() as u64;

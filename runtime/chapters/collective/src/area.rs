@@ -74,7 +74,7 @@ pub enum BufferArgument<'a> {
 }
 
 impl BufferArgument<'_> {
-    /// A buffer that may be `MPI_IN_PLACE`.
+    /// Returns a buffer that may be `MPI_IN_PLACE`.
     pub fn of(buffer: Buffer) -> BufferArgument<'static> {
         if buffer.0 == IN_PLACE { BufferArgument::InPlace } else { BufferArgument::One(buffer) }
     }
@@ -112,7 +112,7 @@ impl Area {
     pub(super) fn opposite(other: &Area) -> Area {
         Area { blocks: other.blocks.clone(), ..Area::none() }
     }
-    /// One block in these places.
+    /// Returns one block in these places.
     pub(super) fn block_of(views: Vec<BufferView>) -> Area {
         let bytes = views.iter().map(|view| view.bytes).sum();
         Area { views, blocks: Blocks::Uniform(bytes), bytes }
@@ -120,7 +120,7 @@ impl Area {
     pub(super) fn is_irregular(&self) -> bool {
         matches!(self.blocks, Blocks::Each(_))
     }
-    /// The memory of one block alone.
+    /// Returns the memory of one block alone.
     pub(super) fn block(
         &self,
         objects: &Objects,

@@ -103,23 +103,23 @@ impl BlockList<'_> {
             BlockDisplacements::Typed(counts, _, types) => (counts[index].unsigned_abs(), &types[index]),
         }
     }
-    /// Packed bytes of a block.
+    /// Returns the packed bytes of a block.
     #[inline]
     pub(crate) fn bytes(&self, index: usize) -> u64 {
         let (count, datatype) = self.elements(index);
         count * datatype.size
     }
-    /// Packed bytes of each.
+    /// Returns the packed bytes of each.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone {
         (0..self.len).map(|index| self.bytes(index))
     }
-    /// One of the blocks alone.
+    /// Returns one of the blocks alone.
     pub(crate) fn one(&self, index: usize) -> BlockList<'static> {
         let (count, datatype) = self.elements(index);
         let places = BlockDisplacements::Even(count as i64, datatype.clone());
         BlockList { at: self.at(index), places, len: 1, bytes: self.bytes(index) }
     }
-    /// The bytes of each, if they are equal because the call says so.
+    /// Returns the bytes of each, if they are equal because the call says so.
     pub(crate) fn even(&self) -> Option<u64> {
         matches!(self.places, BlockDisplacements::Even(..))
             .then(|| if self.len == 0 { 0 } else { self.bytes(0) })
@@ -136,7 +136,7 @@ impl BlockList<'_> {
             BlockDisplacements::Typed(_, displacements, _) => self.at.offset(displacements[index]),
         }
     }
-    /// A block as a view of memory.
+    /// Returns a block as a view of memory.
     pub(crate) fn view(&self, index: usize) -> BufferView {
         let (count, datatype) = self.elements(index);
         let layout = (!datatype.contiguous).then(|| (datatype.clone(), count));

@@ -25,7 +25,7 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
-    /// A call without root, whose blocks are empty.
+    /// Returns a call without root, whose blocks are empty.
     pub(crate) fn of(kind: Kind, mode: Mode, comm: usize) -> Brief {
         Brief { kind, mode, comm, root: None, irregular: false, bytes: 0, reduction: None }
     }

@@ -16,7 +16,7 @@ use p2p::Messages;
 use p2p::faults::Fault;
 use p2p::node::NIL;
 
-/// A rank's number among the members of an instance, if it is one that others wait for.
+/// Returns a rank's number among the members of an instance, if it is one that others wait for.
 pub(crate) fn member_of(objects: &Objects, place: &InstanceScope, rank: u32) -> Option<u32> {
     let comm = match place {
         InstanceScope::Group(_, group) => return group.rank_of(rank),
@@ -49,7 +49,7 @@ impl Collectives {
         }
     }
 
-    /// Why an instance will not come to its end for `rank`, as that knows at `now`.
+    /// Returns why an instance will not come to its end for `rank`, as that knows at `now`.
     fn fault_of(
         &self,
         messages: &Messages,

@@ -68,7 +68,7 @@ impl Entrance<'_> {
         self.deliver(brief, beside, send, receive, delivery)
     }
 
-    /// As [`Entrance::general`]; what is received goes where `delivery` says.
+    /// Behaves as [`Entrance::general`]; what is received goes where `delivery` says.
     fn deliver(
         &mut self,
         brief: &Brief,

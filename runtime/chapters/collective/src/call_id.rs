@@ -19,15 +19,15 @@ impl Collectives {
             None => CallId::Call(self.calls.of(comm, member)),
         }
     }
-    /// The instance of a call, if a member has made it.
+    /// Returns the instance of a call, if a member has made it.
     pub(super) fn instance_of(&self, comm: u32, call_id: CallId) -> Option<u32> {
         self.calls.instance(comm, call_id)
     }
-    /// The mounted rank has started a persistent collective: its call belongs to this instance.
+    /// Records that the mounted rank has started a persistent collective: its call belongs to this instance.
     pub(super) fn note_start(&mut self, comm: u32, call_id: (u32, u32), index: u32) {
         self.calls.make(comm).make_persistent().open.insert(call_id, index);
     }
-    /// All members have left the instance of a call.
+    /// Records that all members have left the instance of a call.
     pub(super) fn forget_start(&mut self, comm: u32, call_id: (u32, u32)) {
         if let Some(persistent) = self.calls.get_mut(comm).and_then(Calls::persistent) {
             persistent.open.remove(&call_id);

@@ -29,7 +29,7 @@ pub(crate) struct PersistentCollectives {
 }
 
 impl PersistentCollectives {
-    /// The instance of a start, if a member has made it.
+    /// Returns the instance of a start, if a member has made it.
     pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
         self.open.get(&(number, times)).copied()
     }
@@ -79,14 +79,14 @@ impl Calls {
     pub(crate) fn of_mut(&mut self, member: u32) -> Option<&mut u32> {
         self.made.get_mut(member.wrapping_sub(self.from) as usize)
     }
-    /// The instance of a call, if a member has made it.
+    /// Returns the instance of a call, if a member has made it.
     fn instance(&self, call: CallId) -> Option<u32> {
         match call {
             CallId::Call(call) => self.instances.get((call - self.first) as usize).copied().flatten(),
             CallId::Start(number, times) => self.persistent.as_ref()?.instance(number, times),
         }
     }
-    /// The number of the call that an instance is of, if it is none of a persistent collective.
+    /// Returns the number of the call that an instance is of, if it is none of a persistent collective.
     pub(crate) fn number(&self, instance: u32) -> Option<u32> {
         (self.first..)
             .zip(&self.instances)
@@ -122,8 +122,8 @@ impl Calls {
         }
         position
     }
-    /// A member is refused its next call, which counts as made; `unheard`, if nobody has entered the call
-    /// yet.
+    /// Records that a member is refused its next call, which counts as made; `unheard`, if nobody has entered
+    /// the call yet.
     pub(super) fn refuse(&mut self, member: u32, here: Range<u32>, unheard: Option<Refusal>) {
         let call = self.of(member);
         self.count(member, here);
@@ -141,13 +141,13 @@ impl Calls {
     pub(super) fn take_refused(&mut self, call: u32) -> Vec<Refusal> {
         self.refused.as_mut().and_then(|refused| refused.remove(&call)).unwrap_or_default()
     }
-    /// The ranks that were refused calls which nobody on this process has entered, in order.
+    /// Returns the ranks that were refused calls which nobody on this process has entered, in order.
     pub(crate) fn refused_ranks(&self) -> BTreeSet<u32> {
         let open =
             self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
         open.chain(self.all_refused.iter().copied()).collect()
     }
-    /// All members have left `instance`.
+    /// Records that all members have left `instance`.
     pub(crate) fn leave(&mut self, instance: u32) {
         if let Some(place) = self.instances.iter_mut().find(|place| **place == Some(instance)) {
             *place = None;
@@ -172,11 +172,11 @@ impl Calls {
             self.first += 1;
         }
     }
-    /// Its persistent collectives, if there are any.
+    /// Returns its persistent collectives, if there are any.
     pub(crate) fn persistent(&mut self) -> Option<&mut PersistentCollectives> {
         self.persistent.as_deref_mut()
     }
-    /// Its persistent collectives, of which there will be some.
+    /// Returns its persistent collectives, of which there will be some.
     pub(crate) fn make_persistent(&mut self) -> &mut PersistentCollectives {
         self.persistent.get_or_insert_default()
     }
@@ -194,12 +194,12 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    /// The calls on a communicator, if there were any.
+    /// Returns the calls on a communicator, if there were any.
     #[inline]
     pub(crate) fn get(&self, comm: u32) -> Option<&Calls> {
         self.calls.get(comm as usize)
     }
-    /// The calls on a communicator, if there were any.
+    /// Returns the calls on a communicator, if there were any.
     #[inline]
     pub(crate) fn get_mut(&mut self, comm: u32) -> Option<&mut Calls> {
         self.calls.get_mut(comm as usize)
@@ -208,14 +208,14 @@ impl CallTable {
     pub(crate) fn refused(&self) -> impl Iterator<Item = (u32, &Calls)> {
         (0..).zip(&self.calls).filter(|(_, calls)| calls.refused.is_some())
     }
-    /// The calls on a communicator, to add to them.
+    /// Returns the calls on a communicator, to add to them.
     pub(crate) fn make(&mut self, comm: u32) -> &mut Calls {
         if self.calls.len() <= comm as usize {
             self.calls.resize_with(comm as usize + 1, Calls::default);
         }
         &mut self.calls[comm as usize]
     }
-    /// The communicators on which members have made calls.
+    /// Returns the communicators on which members have made calls.
     pub(crate) fn begun(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.calls).filter(|(_, calls)| calls.has_begun()).map(|(comm, _)| comm)
     }
@@ -224,7 +224,7 @@ impl CallTable {
     pub(crate) fn of(&self, comm: u32, member: u32) -> u32 {
         self.get(comm).map_or(0, |calls| calls.of(member))
     }
-    /// The instance of a call, if a member has made it.
+    /// Returns the instance of a call, if a member has made it.
     pub(crate) fn instance(&self, comm: u32, call: CallId) -> Option<u32> {
         self.get(comm)?.instance(call)
     }
@@ -232,7 +232,7 @@ impl CallTable {
     pub(crate) fn are_open(&self, comm: u32) -> bool {
         self.get(comm).is_some_and(Calls::are_open)
     }
-    /// The communicator with this index is no more; the next one with it starts anew.
+    /// Records that the communicator with this index is no more; the next one with it starts anew.
     pub(crate) fn forget(&mut self, comm: u32) {
         if let Some(calls) = self.get_mut(comm) {
             *calls = Calls::default();

@@ -73,7 +73,7 @@ impl Gathering {
         let member = member.wrapping_sub(self.first);
         self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
     }
-    /// A member is in; `first` if nobody was.
+    /// Records that a member is in; `first` if nobody was.
     #[inline]
     pub(crate) fn join(&mut self, member: u32, clock: Time, first: bool) {
         let member = member - self.first;
@@ -96,7 +96,7 @@ impl Gathering {
     pub(crate) fn distributed_mut(&mut self) -> &mut Distributed {
         self.distributed.as_mut().expect("members are elsewhere")
     }
-    /// The operation of a reduction.
+    /// Returns the operation of a reduction.
     pub(crate) fn kernel(&self) -> Option<objects::op::Kernel> {
         self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
     }

@@ -284,7 +284,7 @@ impl Collectives {
         index
     }
 
-    /// An instance that nobody has entered, with room for no agents.
+    /// Returns an instance that nobody has entered, with room for no agents.
     pub(crate) fn make_held(
         &mut self,
         messages: &mut Messages,
@@ -361,7 +361,7 @@ impl Collectives {
     }
 }
 
-/// The object in which both sides of an intercommunicator keep their collectives.
+/// Returns the object in which both sides of an intercommunicator keep their collectives.
 pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
     objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
 }

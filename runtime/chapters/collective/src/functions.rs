@@ -55,14 +55,14 @@ impl FunctionWork {
 }
 
 impl Collectives {
-    /// All members of a reduction with functions are in: the main loop has it next.
+    /// Records that all members of a reduction with functions are in: the main loop has it next.
     pub(super) fn queue_functions(&mut self, index: u32) {
         self.unhold(index);
         self.instance_mut(index).start();
         self.functions.push_back(index);
     }
 
-    /// The next of them.
+    /// Returns the next of them.
     pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {
             let index = self.functions.pop_front()?;
@@ -92,7 +92,7 @@ impl Collectives {
         }
     }
 
-    /// The functions have been called; the members leave.
+    /// Records that the functions have been called; the members leave.
     pub(crate) fn functions_called(
         &mut self,
         messages: &mut Messages,

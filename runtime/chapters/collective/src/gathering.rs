@@ -228,8 +228,8 @@ impl Collectives {
         Ok(Some((index, member, request)))
     }
 
-    /// The member number of the mounted rank if its call is one more of the instance made last; then it has
-    /// entered that.
+    /// Returns the member number of the mounted rank if its call is one more of the instance made last; then
+    /// it has entered that.
     #[inline]
     fn joins_latest(&mut self, messages: &mut Messages, objects: &Objects, brief: &Brief) -> Option<u32> {
         let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
@@ -504,7 +504,7 @@ impl Collectives {
     }
 }
 
-/// The agent of a member that is in.
+/// Returns the agent of a member that is in.
 pub(crate) fn agent_of(
     messages: &Messages,
     gathering: &Gathering,

@@ -51,7 +51,7 @@ impl Gatherv {
             targets: Vec::new(),
         }
     }
-    /// A member is in.
+    /// Records that a member is in.
     pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
         let member = member as usize;
         if self.scatters {
@@ -90,7 +90,7 @@ impl Gatherv {
             _ => (own.clone(), own),
         }
     }
-    /// Packed bytes that a member gets.
+    /// Returns the packed bytes that a member gets.
     pub(super) fn output(&self, member: u32) -> u64 {
         match &self.blocks {
             _ if self.scatters => self.lengths[member as usize],
@@ -98,7 +98,7 @@ impl Gatherv {
             _ => 0,
         }
     }
-    /// Packed bytes that a member gives.
+    /// Returns the packed bytes that a member gives.
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         match (self.scatters, member == self.root) {
             (true, true) => &self.data,

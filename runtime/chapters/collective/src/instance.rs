@@ -127,7 +127,7 @@ impl Collectives {
     pub fn new(batch: bool, policy: schedule::choose::Policy) -> Collectives {
         Collectives { batch, policy, ..Collectives::default() }
     }
-    /// The instance with this index, which is under way.
+    /// Returns the instance with this index, which is under way.
     pub(crate) fn instance(&self, index: u32) -> &CollectiveInstance {
         &self.instances[index]
     }
@@ -174,7 +174,7 @@ impl Collectives {
             self.movable.push_back((index, key.0));
         }
     }
-    /// All instances.
+    /// Returns all instances.
     pub(crate) fn instances(&self) -> impl Iterator<Item = &CollectiveInstance> {
         self.instances.iter().map(|(_, instance)| instance)
     }
@@ -185,7 +185,7 @@ impl CollectiveInstance {
     pub(crate) fn describe(&self) -> (CallSignature, u32, u32) {
         (self.signature, self.arrived, self.size)
     }
-    /// Members that have not entered.
+    /// Returns the members that have not entered.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         (0..self.size).filter(|&member| !self.is_in(member))
     }
@@ -210,12 +210,12 @@ impl CollectiveInstance {
     pub(crate) fn start(&mut self) {
         self.started = true;
     }
-    /// The agreement's outcome for a member, if there is one.
+    /// Returns the agreement's outcome for a member, if there is one.
     pub(crate) fn outcome(&self, member: u32) -> Option<Result<usize>> {
         let outcome = self.agreement.as_ref()?.outcome.as_ref()?;
         Some(outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
     }
-    /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
+    /// Returns the communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
     pub(crate) fn comm(&self) -> u32 {
         match self.place {
             InstanceScope::Comm(comm) => comm,

@@ -114,7 +114,7 @@ impl Collectives {
         }
     }
 
-    /// The mounted rank, which is through, takes its result into these blocks and leaves.
+    /// Returns the mounted rank, which is through, takes its result into these blocks and leaves.
     pub(crate) fn finish_lists(
         &mut self,
         messages: &mut Messages,

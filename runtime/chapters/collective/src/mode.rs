@@ -23,7 +23,7 @@ pub enum Mode {
 pub const ENDED: usize = usize::MAX;
 
 impl Mode {
-    /// A call that is made in halves waits.
+    /// Returns a call that is made in halves waits.
     pub(crate) fn whole(self) -> Mode {
         if self == Mode::Entering { Mode::Blocking } else { self }
     }

@@ -58,7 +58,7 @@ impl NeighborExchange {
             list: Cell::default(),
         }
     }
-    /// A member is in, whose rank is mounted.
+    /// Records that a member is in, whose rank is mounted.
     pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList, each: bool) {
         let member = member as usize;
         self.begins[member] = self.data.len() as u64;
@@ -74,7 +74,7 @@ impl NeighborExchange {
         self.ends.extend(begins(list.sizes()).skip(1));
         BlockSizes::Listed(place)
     }
-    /// A block of a packed row, from its first byte.
+    /// Returns a block of a packed row, from its first byte.
     #[inline]
     fn block(&self, sizes: BlockSizes, index: usize) -> Range<u64> {
         match sizes {
@@ -86,13 +86,13 @@ impl NeighborExchange {
             }
         }
     }
-    /// The block that a member sends to its neighbour number `index`.
+    /// Returns the block that a member sends to its neighbour number `index`.
     #[inline]
     fn sent(&self, member: usize, index: usize) -> Range<u64> {
         let block = self.block(self.sends[member], index);
         self.begins[member] + block.start..self.begins[member] + block.end
     }
-    /// The size of the block that a member gets from its source number `index`.
+    /// Returns the size of the block that a member gets from its source number `index`.
     #[inline]
     fn received(&self, member: usize, index: usize) -> u64 {
         let block = self.block(self.receives[member], index);

@@ -35,7 +35,7 @@ impl Pending {
             scattered: FxHashMap::default(),
         }
     }
-    /// A member is in; `first` if nobody was.
+    /// Records that a member is in; `first` if nobody was.
     pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &BufferView) {
         self.requests[place as usize] = request;
         if first {

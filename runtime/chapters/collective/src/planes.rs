@@ -178,7 +178,8 @@ pub(crate) fn run_pending(
     }
 }
 
-/// The members of a collective in their order: of an intercommunicator those of both sides. O(members) there.
+/// Returns the members of a collective in their order: of an intercommunicator those of both sides.
+/// O(members) there.
 pub(crate) fn members_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
     match place {
         InstanceScope::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
@@ -189,7 +190,7 @@ pub(crate) fn members_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> 
     }
 }
 
-/// The local group of a communicator, or the group of a call among one.
+/// Returns the local group of a communicator, or the group of a call among one.
 pub(super) fn group_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
     match place {
         InstanceScope::Comm(comm) => objects.comms.at(*comm).group.clone(),
@@ -217,7 +218,7 @@ pub(crate) fn overheads(wire: &p2p::wire::Wire) -> Option<MessageOverheads> {
     })
 }
 
-/// All rounds of members that enter with these clocks: when each is through.
+/// Returns all rounds of members that enter with these clocks: when each is through.
 fn pass_rounds(
     messages: &mut Messages,
     schedule: Rc<dyn Schedule>,

@@ -12,7 +12,7 @@ pub(crate) struct ReduceScatter {
 }
 
 impl ReduceScatter {
-    /// A member is in.
+    /// Records that a member is in.
     pub(super) fn enter(&mut self, member: u32, begins: &[u64]) {
         self.begins.enter(member, begins.iter().copied());
     }

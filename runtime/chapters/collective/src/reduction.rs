@@ -25,8 +25,8 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// With a function of the program on elements of so many bytes, in a run without payloads: nothing is
-    /// ever reduced.
+    /// Builds it with a function of the program on elements of so many bytes, in a run without payloads:
+    /// nothing is ever reduced.
     pub(crate) fn unreduced(objects: &Objects, commute: bool, element: u64) -> Result<Rc<Reduction>> {
         let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
         let count = i64::try_from(element).unwrap_or(i64::MAX);

@@ -35,7 +35,8 @@ impl Agent {
 }
 
 impl Entrance<'_> {
-    /// The mounted rank's collective call on this communicator has failed before the rank entered it.
+    /// Records that the mounted rank's collective call on this communicator has failed before the rank
+    /// entered it.
     pub fn refuse(&mut self, comm: usize) {
         if let Ok(index) = self.objects.comms.index(comm) {
             self.collectives.refuse(self.messages, self.objects, index);
@@ -64,7 +65,7 @@ impl Collectives {
         }
     }
 
-    /// An instance is made: members to whom its call was refused before take part in it.
+    /// Records that an instance is made: members to whom its call was refused before take part in it.
     pub(super) fn admit_refused(
         &mut self,
         messages: &Messages,
@@ -140,7 +141,7 @@ impl Collectives {
         instance.arrived += 1;
     }
 
-    /// All members of this process are in: those that were refused say so to the agreement.
+    /// Records that all members of this process are in: those that were refused say so to the agreement.
     pub(crate) fn contribute_refusals(&mut self, index: u32) {
         let instance = self.instance_mut(index);
         let Some(Agreement { contributions, .. }) = &mut instance.agreement else { return };

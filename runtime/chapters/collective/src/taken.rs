@@ -49,7 +49,7 @@ impl CollectiveExample {
     }
 }
 
-/// The members of a group in runs at equal distances.
+/// Returns the members of a group in runs at equal distances.
 fn runs(group: &Group) -> Vec<(u32, i64, u32)> {
     if let Some((first, stride)) = group.as_range() {
         return vec![(first, stride, group.size())];
@@ -70,7 +70,7 @@ fn runs(group: &Group) -> Vec<(u32, i64, u32)> {
 }
 
 impl Taken {
-    /// The number of the kind of a call of `group`, and the algorithm chosen by `policy`.
+    /// Returns the number of the kind of a call of `group`, and the algorithm chosen by `policy`.
     pub(crate) fn number(&mut self, shape: &Shape, group: Rc<Group>, policy: &Policy) -> u32 {
         let call = CollectiveExample { shape: shape.clone(), group };
         if let Some((_, number)) = self.latest.as_ref().filter(|(latest, _)| latest.is_like(&call)) {
@@ -102,7 +102,7 @@ impl Taken {
         number
     }
 
-    /// The kinds, from number 1 on, each with what is known of its calls.
+    /// Returns the kinds, from number 1 on, each with what is known of its calls.
     pub(crate) fn kinds(&self) -> Vec<(CollectiveKind, CollectiveUse)> {
         let kind = |(key, least, call): &(CallKind, u64, CollectiveExample)| {
             let kind = CollectiveKind {

@@ -25,7 +25,7 @@ impl Ticket {
     pub(super) fn new(instance: u32, member: u32) -> Ticket {
         Ticket((instance as usize) << 32 | member as usize)
     }
-    /// As a word for the second half.
+    /// Returns it as a word for the second half.
     #[inline]
     pub const fn word(self) -> usize {
         self.0
@@ -35,7 +35,7 @@ impl Ticket {
     pub fn of(word: usize) -> Ticket {
         Ticket(word)
     }
-    /// This member, which gets no result from those it waits for.
+    /// Returns this member, which gets no result from those it waits for.
     fn without_result(self) -> Ticket {
         Ticket(self.0 | NO_RESULT)
     }
@@ -86,7 +86,7 @@ impl Entrance<'_> {
         self.collectives.finish_part(self.messages, self.objects, index, member, &target).map(|_| ())
     }
 
-    /// The second half of a call that makes a communicator: its handle.
+    /// Returns the second half of a call that makes a communicator: its handle.
     ///
     /// # Errors
     /// What the members' agreement failed with.
@@ -105,8 +105,8 @@ impl Entrance<'_> {
         self.collectives.finish_lists(self.messages, self.objects, index, member, list.as_ref()).map(|_| ())
     }
 
-    /// The rank, which is through, takes its result and leaves; the handle of a new communicator, if one was
-    /// made.
+    /// Returns the rank, which is through, takes its result and leaves; the handle of a new communicator, if
+    /// one was made.
     ///
     /// # Errors
     /// What the member's part in it failed with.

@@ -54,7 +54,8 @@ impl Varied {
             _ => None,
         }
     }
-    /// A member is in, whose rank is mounted. Of neighbours, `each` gets a block of its own, or all get one.
+    /// Records that a member is in, whose rank is mounted. Of neighbours, `each` gets a block of its own, or
+    /// all get one.
     pub(super) fn enter_lists(&mut self, member: u32, send: &BlockList, receive: &BlockList, each: bool) {
         match self {
             Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}
@@ -63,13 +64,13 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.enter(member, send, receive, each),
         }
     }
-    /// A member is in, with one block on each side.
+    /// Records that a member is in, with one block on each side.
     pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
         if let Varied::Gatherv(gatherv) = self {
             gatherv.enter(member, source, target);
         }
     }
-    /// A member of a reduction is in: where its blocks begin.
+    /// Records that a member of a reduction is in: where its blocks begin.
     pub(super) fn enter_begins(&mut self, member: u32, begins: &[u64]) {
         if let Varied::ReduceScatter(reduce_scatter) = self {
             reduce_scatter.enter(member, begins);
@@ -109,13 +110,13 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.blocks(member),
         }
     }
-    /// Its neighbours: sources and destinations.
+    /// Returns its neighbours: sources and destinations.
     pub(super) fn neighbors(&self, member: u32) -> Option<Lists> {
         let Varied::Neighbor(neighbor) = self else { return None };
         let (sources, destinations, _) = neighbor.topology().neighbors(member);
         Some((sources, destinations))
     }
-    /// Packed bytes that a member gives.
+    /// Returns the packed bytes that a member gives.
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         match self {
             Varied::Gatherv(gatherv) => gatherv.contribution(member),
@@ -156,7 +157,7 @@ impl Varied {
             }
         }
     }
-    /// A member's result is in its memory.
+    /// Records that a member's result is in its memory.
     pub(super) fn delivered(&mut self, member: u32) {
         if let Varied::Gatherv(gatherv) = self {
             gatherv.delivered(member);
@@ -174,7 +175,7 @@ impl Members for Varied {
             (member.sources, member.destinations) = (sources, destinations);
         }
     }
-    /// Packed bytes that a member gets.
+    /// Returns the packed bytes that a member gets.
     fn output(&self, member: u32) -> u64 {
         match self {
             Varied::Gatherv(gatherv) => gatherv.output(member),

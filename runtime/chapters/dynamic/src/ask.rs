@@ -54,7 +54,7 @@ pub(crate) enum PortAction {
 const WORD: u64 = 8;
 
 impl PortAction {
-    /// Bytes of the message that asks.
+    /// Returns the bytes of the message that asks.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             PortAction::Accept(..)
@@ -91,7 +91,7 @@ pub(crate) struct Ask {
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl Ask {
-    /// Its turn among those that wait at the place, of which it is this one.
+    /// Returns its turn among those that wait at the place, of which it is this one.
     pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }
@@ -112,7 +112,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Bytes of the message that answers.
+    /// Returns the bytes of the message that answers.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Reply::Done => 0,

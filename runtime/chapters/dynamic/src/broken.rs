@@ -29,7 +29,7 @@ pub(crate) struct Parties {
     pub(crate) owner: Option<u32>,
 }
 
-/// Why a side does not meet anybody any more, as is known at a time.
+/// Returns why a side does not meet anybody any more, as is known at a time.
 pub(crate) fn fault_of(messages: &Messages, group: &Group, owner: Option<u32>, at: Time) -> Option<Fault> {
     let faults = messages.faults()?;
     let of = |group: &Group| faults.fault_of_group(group, at);

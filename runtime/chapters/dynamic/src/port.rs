@@ -23,7 +23,7 @@ impl fmt::Display for PortName {
 }
 
 impl PortName {
-    /// The port that a text names, if it can be one of a run with ranks up to `ranks`.
+    /// Returns the port that a text names, if it can be one of a run with ranks up to `ranks`.
     ///
     /// # Errors
     /// `MPI_ERR_PORT`.

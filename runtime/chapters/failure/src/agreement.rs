@@ -120,7 +120,7 @@ impl Agreements {
         Ok(handle::of_cold(request))
     }
 
-    /// A member has come into a round that this process keeps.
+    /// Records that a member has come into a round that this process keeps.
     pub(crate) fn entered(
         &mut self,
         messages: &mut Messages,
@@ -139,12 +139,12 @@ impl Agreements {
         self.settle(messages, objects, key, &members);
     }
 
-    /// The members that agree.
+    /// Returns the members that agree.
     fn members_of(&self, key: AgreementKey) -> Option<Members> {
         key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
 
-    /// A rank has failed: those wait for it no longer that it has not joined.
+    /// Records that a rank has failed: those wait for it no longer that it has not joined.
     pub fn failed(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32) {
         let mut open: Vec<AgreementKey> = self.rounds.keys().copied().collect();
         open.sort_unstable();
@@ -185,7 +185,7 @@ impl Agreements {
         }
     }
 
-    /// A rank of this process is told what came of it.
+    /// Records that a rank of this process is told what came of it.
     pub(crate) fn finish(
         &mut self,
         messages: &mut Messages,
@@ -231,7 +231,7 @@ impl Agreements {
         }
     }
 
-    /// The communicator that the mounted rank's last agreement has made.
+    /// Returns the communicator that the mounted rank's last agreement has made.
     pub fn made(&self) -> usize {
         self.made
     }
@@ -248,7 +248,7 @@ impl Agreements {
     }
 }
 
-/// The process that keeps the agreements of these members, unless it is this one.
+/// Returns the process that keeps the agreements of these members, unless it is this one.
 fn keeper(messages: &Messages, group: &Group) -> Option<u32> {
     let remote = messages.peers().remote()?;
     let process = remote.blocks.process(group.world_rank(0));

@@ -18,8 +18,8 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// The members of a communicator; of `MPI_COMM_SELF` and its duplicates, whoever asks. O(members) for an
-    /// intercommunicator.
+    /// Returns the members of a communicator; of `MPI_COMM_SELF` and its duplicates, whoever asks. O(members)
+    /// for an intercommunicator.
     pub(crate) fn of(comm: &Comm, me: u32) -> Members {
         let Some(remote) = &comm.remote else {
             return Members {
@@ -36,7 +36,7 @@ impl Members {
         }
     }
 
-    /// The one member.
+    /// Returns the one member.
     pub(crate) fn alone(rank: u32) -> Members {
         Members { group: Group::of_one(rank), first: None }
     }
@@ -90,8 +90,8 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// Their communicator, as each side has it; none where nobody is left of one of two sides, as with
-    /// `MPI_Comm_split`.
+    /// Returns their communicator, as each side has it; none where nobody is left of one of two sides, as
+    /// with `MPI_Comm_split`.
     pub(crate) fn make(&self, objects: &mut Objects) -> [usize; 2] {
         match &self.other {
             None => [objects.comms.make(self.group.clone(), None, None), COMM_NULL],

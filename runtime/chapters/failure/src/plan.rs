@@ -22,7 +22,7 @@ pub struct FailurePlan {
 }
 
 impl FailurePlan {
-    /// These failures; of several of one rank the first counts.
+    /// Returns these failures; of several of one rank the first counts.
     pub fn new(failures: impl IntoIterator<Item = Failure>) -> FailurePlan {
         let mut plan = FailurePlan::default();
         failures.into_iter().for_each(|failure| plan.add(failure));
@@ -36,7 +36,7 @@ impl FailurePlan {
         self.first = Some(self.first.map_or(failure, |first| first.min(failure)));
     }
 
-    /// The first of all.
+    /// Returns the first of all.
     pub fn first(&self) -> Option<Failure> {
         self.first
     }
@@ -46,7 +46,7 @@ impl FailurePlan {
         self.times.get(&rank).copied()
     }
 
-    /// The ranks that fail, ascending. O(n log n).
+    /// Returns the ranks that fail, ascending. O(n log n).
     pub fn ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = self.times.keys().copied().collect();
         ranks.sort_unstable();

@@ -51,7 +51,7 @@ impl HomeAction {
         }
     }
 
-    /// Bytes of the message that asks.
+    /// Returns the bytes of the message that asks.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             HomeAction::Read(_) => 0,
@@ -88,7 +88,7 @@ pub(crate) struct HomeRequest {
 }
 
 impl HomeRequest {
-    /// Its turn among those that wait at the home, of which it is this one.
+    /// Returns its turn among those that wait at the home, of which it is this one.
     pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }
@@ -105,7 +105,7 @@ pub(crate) struct HomeReply {
 }
 
 impl HomeReply {
-    /// Bytes of its message.
+    /// Returns the bytes of its message.
     pub(crate) fn bytes(&self, action: &HomeAction) -> u64 {
         match action {
             HomeAction::Read(_) => self.data.len() as u64,
@@ -129,7 +129,7 @@ impl HomeReply {
     pub(crate) fn failed(failure: Box<Failure>) -> HomeReply {
         HomeReply { failure: Some(failure), ..HomeReply::default() }
     }
-    /// A place or a count.
+    /// Returns a place or a count.
     pub(crate) fn of(value: u64) -> HomeReply {
         HomeReply { value, ..HomeReply::default() }
     }

@@ -39,7 +39,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The index of its file.
+    /// Returns the index of its file.
     pub fn file(&self) -> u32 {
         self.file
     }
@@ -67,7 +67,7 @@ pub enum AccessStart {
 }
 
 impl AccessStart {
-    /// The status of an access that is done.
+    /// Returns the status of an access that is done.
     pub fn status(self) -> Option<Status> {
         match self {
             AccessStart::Done(bytes) => Some(status(bytes)),
@@ -76,7 +76,8 @@ impl AccessStart {
     }
 }
 
-/// The status of an access to a file: how many bytes of memory it moved, and nothing else (MPI 5.0 section
+/// Returns the status of an access to a file: how many bytes of memory it moved, and nothing else (MPI 5.0
+/// section
 /// 14.4.1).
 pub(crate) fn status(bytes: u64) -> Status {
     Status { bytes, ..Status::EMPTY }

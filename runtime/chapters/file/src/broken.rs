@@ -15,7 +15,7 @@ use p2p::faults::Fault;
 use p2p::faults::ending::break_request;
 use p2p::node::NIL;
 
-/// The index of a file's communicator.
+/// Returns the index of a file's communicator.
 fn comm_index(objects: &Objects, file: u32) -> Option<u32> {
     decode(objects.files.alive(file)?.comm)
 }

@@ -34,7 +34,7 @@ fn is_interleaved(spans: &[(u64, u64)]) -> bool {
         .any(|&(first, end)| before.replace(end).is_some_and(|before| first < before))
 }
 
-/// The first member on each node, in the order of nodes: who may be an aggregator.
+/// Returns the first member on each node, in the order of nodes: who may be an aggregator.
 fn first_on_nodes(messages: &Messages, comm: &Comm) -> Vec<u32> {
     let mut ranks: BTreeMap<u32, u32> = BTreeMap::new();
     for rank in comm.group.iter() {
@@ -100,8 +100,8 @@ impl OpenFiles {
         spans.iter().map(plan).collect()
     }
 
-    /// An answer to a collective access that is buffered: of the meeting, or of an aggregator. Whether it was
-    /// one, and is not to be looked at further.
+    /// Returns an answer to a collective access that is buffered: of the meeting, or of an aggregator.
+    /// Whether it was one, and is not to be looked at further.
     pub(crate) fn exchanged(
         &mut self,
         messages: &mut Messages,
@@ -145,7 +145,7 @@ impl OpenFiles {
         self.operations.get_mut(index)?.exchange.as_mut()
     }
 
-    /// The meeting is over: where the operation's bytes are to go.
+    /// Records that the meeting is over: where the operation's bytes are to go.
     fn learn(&mut self, messages: &Messages, objects: &Objects, index: u32, plan: ExchangePlan) {
         let operation = &self.operations[index];
         let (file, rank) = (operation.file, operation.rank);
@@ -201,7 +201,7 @@ impl OpenFiles {
         self.ask(messages, objects, of, HomeAction::Part(Box::new(part)), index, at);
     }
 
-    /// A member's part has its turn at the aggregator, which asks the servers with the last.
+    /// Records that a member's part has its turn at the aggregator, which asks the servers with the last.
     pub(crate) fn aggregate(
         &mut self,
         messages: &mut Messages,
@@ -235,7 +235,7 @@ impl OpenFiles {
         );
     }
 
-    /// The servers have answered an aggregator, which answers the members of its round.
+    /// Records that the servers have answered an aggregator, which answers the members of its round.
     pub(crate) fn answer_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         for access in self.aggregated.remove(index).unwrap_or_default() {
             let HomeAction::Part(part) = &access.action else { continue };

@@ -14,7 +14,7 @@ use p2p::Messages;
 use p2p::request::Status;
 
 impl OpenFiles {
-    /// The answer to an operation is back at its rank's process.
+    /// Records that the answer to an operation is back at its rank's process.
     pub(crate) fn answered(
         &mut self,
         messages: &mut Messages,

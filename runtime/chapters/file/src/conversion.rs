@@ -91,7 +91,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// Bytes of a predefined datatype in the file.
+    /// Returns the bytes of a predefined datatype in the file.
     pub(crate) fn bytes_of(&self, datatype: &Datatype) -> Result<u64> {
         let known = match datatype.constructor {
             Constructor::Named(handle) => self.extents.borrow().get(&handle).copied(),

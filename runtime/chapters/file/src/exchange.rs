@@ -21,7 +21,7 @@ impl Division {
         Division { first, end, each: (end - first).div_ceil(aggregators.into()).max(1), buffer }
     }
 
-    /// The aggregator of a byte.
+    /// Returns the aggregator of a byte.
     pub(crate) fn aggregator(&self, at: u64) -> u32 {
         ((at - self.first) / self.each) as u32
     }
@@ -31,7 +31,7 @@ impl Division {
         (self.each.min(self.end - from)).div_ceil(self.buffer) as u32
     }
 
-    /// The aggregator and the round of a byte, and the first byte behind it that is of another.
+    /// Returns the aggregator and the round of a byte, and the first byte behind it that is of another.
     pub(crate) fn place(&self, at: u64) -> (u32, u32, u64) {
         let aggregator = self.aggregator(at);
         let from = self.first + u64::from(aggregator) * self.each;

@@ -29,14 +29,14 @@ fn class(why: &io::Error) -> ErrorClass {
     }
 }
 
-/// The failure of something done to a file of the host.
+/// Returns the failure of something done to a file of the host.
 #[cold]
 pub(crate) fn failed(what: &str, name: &str, why: &io::Error) -> Box<Failure> {
     Failure::new(class(why), format!("file \"{name}\" cannot be {what}: {why}"))
 }
 
-/// The name that the host knows a file by: without the name of a file system before it, which ROMIO takes
-/// (`ufs:`, `nfs:`).
+/// Returns the name that the host knows a file by: without the name of a file system before it, which ROMIO
+/// takes (`ufs:`, `nfs:`).
 pub(crate) fn plain_name(name: &str) -> &str {
     ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:"]
         .iter()
@@ -61,7 +61,7 @@ impl HostFile {
         Ok(HostFile { file, name: name.to_owned() })
     }
 
-    /// Bytes in it.
+    /// Returns the bytes in it.
     pub(crate) fn size(&self) -> Result<u64> {
         Ok(self.file.metadata().map_err(|why| failed("looked at", &self.name, &why))?.len())
     }

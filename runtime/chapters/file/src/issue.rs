@@ -34,7 +34,8 @@ struct AccessPlan {
     failure: Option<Box<Failure>>,
 }
 
-/// A member's part in a collective access to these bytes of a view. O(log) but for a view's last byte.
+/// Returns a member's part in a collective access to these bytes of a view. O(log) but for a view's last
+/// byte.
 fn span(view: &View, (from, bytes): (u64, u64), hints: Hints) -> Meet {
     match bytes.checked_sub(1) {
         Some(last) => Meet::Span(view.place(from), view.place(from + last) + 1, hints),
@@ -209,7 +210,7 @@ impl OpenFiles {
         Ok(plan)
     }
 
-    /// An operation of the mounted rank, with a request.
+    /// Returns an operation of the mounted rank, with a request.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.me();
         let (answer, then) = (HomeReply::default(), Then::Nothing);

@@ -14,7 +14,7 @@ use p2p::Messages;
 use p2p::handle;
 
 impl OpenFiles {
-    /// The mounted rank's part in the next meeting of a file.
+    /// Returns the mounted rank's part in the next meeting of a file.
     pub(crate) fn part_in(&mut self, file: u32, rank: u32, meet: Meet) -> HomeAction {
         let part = self.part_mut(file, rank);
         part.meetings += 1;
@@ -46,8 +46,8 @@ impl OpenFiles {
         Ok(Err(handle::of_cold(self.operations[index].request)))
     }
 
-    /// The mounted rank's collective call on a file has failed before it met the others, who must not wait
-    /// for it.
+    /// Records that the mounted rank's collective call on a file has failed before it met the others, who
+    /// must not wait for it.
     #[cold]
     pub fn refuse(&mut self, messages: &mut Messages, objects: &Objects, handle: usize) {
         let Ok(file) = objects.files.index(&objects.comms, handle) else { return };
@@ -61,7 +61,7 @@ impl OpenFiles {
         self.ask(messages, objects, (file, me), action, u32::MAX, leaves);
     }
 
-    /// A member's part is at home.
+    /// Records that a member's part is at home.
     pub(crate) fn enter(
         &mut self,
         messages: &mut Messages,
@@ -85,7 +85,7 @@ impl OpenFiles {
         self.wait_for_turn(messages, objects, met);
     }
 
-    /// All members' parts are there: what comes of it goes to each.
+    /// Records that all members' parts are there: what comes of it goes to each.
     pub(crate) fn met(
         &mut self,
         messages: &mut Messages,

@@ -107,7 +107,7 @@ impl OpenFiles {
         self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
     }
 
-    /// The host's file, which the first rank of the process that needs it opens.
+    /// Returns the host's file, which the first rank of the process that needs it opens.
     pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<HostFile>> {
         if let Some(host) = self.hosts.get(&file) {
             return Ok(host.clone());
@@ -123,7 +123,7 @@ impl OpenFiles {
         Ok(host)
     }
 
-    /// The mounted rank has opened a file.
+    /// Records that the mounted rank has opened a file.
     ///
     /// # Errors
     /// What the host says on a process that cannot open what the first member could.
@@ -159,7 +159,7 @@ impl OpenFiles {
         if deletes { delete(&object.name) } else { Ok(()) }
     }
 
-    /// All members of the process have given a file back: nothing of it is left.
+    /// Records that all members of the process have given a file back: nothing of it is left.
     pub fn forget(&mut self, file: u32) {
         self.hosts.remove(&file);
         self.homes.remove(&file);

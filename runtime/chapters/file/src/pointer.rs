@@ -26,13 +26,13 @@ fn check_whence(whence: i32) -> Result {
 }
 
 impl OpenFiles {
-    /// The end of the file as the mounted rank's view has it, in etypes.
+    /// Returns the end of the file as the mounted rank's view has it, in etypes.
     fn end(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result<u64> {
         let size = self.host(objects, file)?.size()?;
         Ok(self.part(file, messages.me()).view.etypes_before(size))
     }
 
-    /// The individual pointer, which moves behind what is accessed there.
+    /// Returns the individual pointer, which moves behind what is accessed there.
     pub fn advance(&mut self, messages: &Messages, transfer: &Transfer) -> u64 {
         let pointer = &mut self.part_mut(transfer.file, messages.me()).pointer;
         let before = *pointer;
@@ -145,7 +145,7 @@ impl OpenFiles {
         Ok(view.place(offset.saturating_mul(view.unit)))
     }
 
-    /// The mounted rank's view.
+    /// Returns the mounted rank's view.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -154,8 +154,8 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.clone())
     }
 
-    /// The view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and what the
-    /// mounted rank brings to the meeting of all.
+    /// Returns the view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and
+    /// what the mounted rank brings to the meeting of all.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_DATAREP`, `MPI_ERR_OTHER`.
@@ -189,8 +189,9 @@ impl OpenFiles {
         Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 
-    /// The mounted rank has this view now, and its pointers are at its beginning. With `goes_on` that is
-    /// where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section 14.3).
+    /// Records that the mounted rank has this view now, and its pointers are at its beginning. With `goes_on`
+    /// that is where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section
+    /// 14.3).
     pub fn set_view(&mut self, messages: &Messages, file: u32, mut view: View, goes_on: Option<u64>) {
         let part = self.part_mut(file, messages.me());
         if let Some(shared) = goes_on {
@@ -234,7 +235,7 @@ impl OpenFiles {
         not_negative("size", size)
     }
 
-    /// The mounted rank has begun a split collective.
+    /// Records that the mounted rank has begun a split collective.
     pub fn begin_split(&mut self, messages: &Messages, file: u32, name: &'static str, started: AccessStart) {
         self.part_mut(file, messages.me()).split = Some(Split { name, started });
     }

@@ -49,7 +49,8 @@ fn elements(transfer: &Transfer, bytes: u64) -> (u64, u64) {
 }
 
 impl OpenFiles {
-    /// The representation of the view of a mounted rank's file, if it converts by functions of the program.
+    /// Returns the representation of the view of a mounted rank's file, if it converts by functions of the
+    /// program.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`.
@@ -63,7 +64,7 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.representation.conversion().cloned())
     }
 
-    /// The mounted rank's representation of this name, if it converts by functions of the program.
+    /// Returns the mounted rank's representation of this name, if it converts by functions of the program.
     pub fn conversion_named(&self, messages: &Messages, name: &str) -> Option<Rc<Conversion>> {
         self.representation(messages, name).ok()?.conversion().cloned()
     }
@@ -84,7 +85,8 @@ impl OpenFiles {
         unknown
     }
 
-    /// An operation has all that it waits for at `at`: it is over, or its bytes are to be converted first.
+    /// Records that an operation has all that it waits for at `at`: it is over, or its bytes are to be
+    /// converted first.
     pub(crate) fn over(&mut self, messages: &mut Messages, index: u32, at: Time) {
         let operation = &self.operations[index];
         if operation.then == Then::Convert && operation.answer.failure.is_none() {
@@ -94,7 +96,7 @@ impl OpenFiles {
         }
     }
 
-    /// The next read that is to be converted.
+    /// Returns the next read that is to be converted.
     pub(crate) fn next_reading(
         &mut self,
         messages: &mut Messages,
@@ -142,7 +144,7 @@ impl OpenFiles {
         }))
     }
 
-    /// A read has been converted.
+    /// Records that a read has been converted.
     pub(crate) fn has_read(&mut self, messages: &mut Messages, reading: &PendingRead) {
         let done = if reading.code == 0 { Ok(reading.converted) } else { Err(failed("read", reading.code)) };
         self.read(messages, reading.index, reading.at, done);

@@ -40,7 +40,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// The mounted rank's representation of this name.
+    /// Returns the mounted rank's representation of this name.
     ///
     /// # Errors
     /// `MPI_ERR_UNSUPPORTED_DATAREP`.

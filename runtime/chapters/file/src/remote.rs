@@ -170,7 +170,7 @@ fn take_answer(from: &mut Take) -> HomeReply {
 }
 
 impl OpenFiles {
-    /// Something is asked of a home on another process.
+    /// Records that something is asked of a home on another process.
     #[cold]
     pub(crate) fn tell_access(
         &mut self,

@@ -32,7 +32,7 @@ impl PartialEq for Conversion {
 impl Eq for Conversion {}
 
 impl Representation {
-    /// One of MPI's own by its name.
+    /// Returns one of MPI's own by its name.
     pub(crate) fn predefined(name: &str) -> Option<Representation> {
         match name {
             "native" => Some(Representation::Native),
@@ -42,7 +42,7 @@ impl Representation {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub(crate) fn name(&self) -> &str {
         match self {
             Representation::Native => "native",
@@ -53,7 +53,7 @@ impl Representation {
         }
     }
 
-    /// Its functions, if the program has given any.
+    /// Returns its functions, if the program has given any.
     pub(crate) fn conversion(&self) -> Option<&Rc<Conversion>> {
         if let Representation::Converting(conversion) = self { Some(conversion) } else { None }
     }
@@ -63,8 +63,8 @@ impl Representation {
         !matches!(self, Representation::External32 | Representation::Converting(_))
     }
 
-    /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes
-    /// are the program's own (MPI 5.0 section 14.5.1).
+    /// Returns a datatype as it lies in the file: predefined types have the file's sizes, and displacements
+    /// in bytes are the program's own (MPI 5.0 section 14.5.1).
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT` for what is no datatype with these sizes.
@@ -90,7 +90,7 @@ impl Representation {
         Datatype::new(constructor)
     }
 
-    /// Bytes that instances of a datatype have in the file.
+    /// Returns the bytes that instances of a datatype have in the file.
     ///
     /// # Errors
     /// As [`Representation::in_file`], of one of the program's own.
@@ -108,8 +108,8 @@ impl Representation {
         Ok(count.saturating_mul(bytes))
     }
 
-    /// Bytes of memory, packed, as they lie in the file; of a representation that converts where it has no
-    /// function for that (MPI 5.0 section 14.5.3).
+    /// Returns the bytes of memory, packed, as they lie in the file; of a representation that converts where
+    /// it has no function for that (MPI 5.0 section 14.5.3).
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
@@ -117,8 +117,8 @@ impl Representation {
         if *self == Representation::External32 { datatype.to_external(count, &packed) } else { Ok(packed) }
     }
 
-    /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is
-    /// data for.
+    /// Returns the bytes of the file, the first of `count` instances, as those of memory, packed: as many as
+    /// there is data for.
     pub(crate) fn decode(&self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
         if *self != Representation::External32 {
             return bytes;

@@ -10,7 +10,8 @@ use p2p::Messages;
 use p2p::request::Status;
 
 impl OpenFiles {
-    /// A short write has its place, so many etypes from the view's beginning: its rank goes on then.
+    /// Records that a short write has its place, so many etypes from the view's beginning: its rank goes on
+    /// then.
     pub(crate) fn placed(
         &mut self,
         messages: &mut Messages,

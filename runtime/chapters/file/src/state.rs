@@ -104,7 +104,7 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// A rank's part in a file that it has open.
+    /// Returns a rank's part in a file that it has open.
     pub(crate) fn part(&self, file: u32, rank: u32) -> &RankFile {
         self.parts.get(&(file, rank)).expect("a rank that has the handle has opened the file")
     }

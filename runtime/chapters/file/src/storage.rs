@@ -14,8 +14,8 @@ use p2p::remote::shared::Way;
 /// The rank at whose process the servers are.
 pub(crate) const PLACE: u32 = 0;
 
-/// The server on which a file begins: by its name without directories, so that files of one program spread
-/// and a run takes the same time wherever its files are.
+/// Returns the server on which a file begins: by its name without directories, so that files of one program
+/// spread and a run takes the same time wherever its files are.
 fn first_server(name: &str, servers: u32) -> u32 {
     let name = name.rsplit('/').next().unwrap_or_default();
     // FNV-1a: fixed for ever, and different for names that differ in a digit.

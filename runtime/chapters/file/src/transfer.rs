@@ -55,7 +55,7 @@ impl UserBuffer {
     }
 }
 
-/// The pieces of the file that a view's bytes `from..from + bytes` are.
+/// Returns the pieces of the file that a view's bytes `from..from + bytes` are.
 pub(crate) fn pieces(view: &View, from: u64, bytes: u64) -> Pieces {
     let mut pieces = Vec::new();
     view.pieces(from, bytes, &mut |at, len| pieces.push((at, len)));
@@ -89,7 +89,7 @@ pub(crate) fn write(host: &HostFile, pieces: &[(u64, u64)], bytes: &[u8]) -> Res
     Ok(())
 }
 
-/// The program's memory as it lies in the file.
+/// Returns the program's memory as it lies in the file.
 ///
 /// # Errors
 /// `MPI_ERR_CONVERSION`.

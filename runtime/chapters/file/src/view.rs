@@ -38,15 +38,15 @@ pub struct NewView<'a> {
 }
 
 impl View {
-    /// The file as bytes, as it is after opening.
+    /// Returns the file as bytes, as it is after opening.
     pub(crate) fn plain(objects: &Objects) -> View {
         let byte = objects.types.get(BYTE).expect("MPI_BYTE is predefined").clone();
         let representation = Representation::Native;
         View { disp: 0, etype: byte.clone(), filetype: byte.clone(), representation, unit: 1, tile: byte }
     }
 
-    /// A view of these datatypes, in this representation; `writes` where the file may be written, so that its
-    /// data may not overlap.
+    /// Returns a view of these datatypes, in this representation; `writes` where the file may be written, so
+    /// that its data may not overlap.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE` for an etype without data or a filetype that is not made of etypes; `MPI_ERR_IO`, as
@@ -102,7 +102,7 @@ impl View {
         self.tile.size == 0
     }
 
-    /// The byte of the file at which the view begins, if its bytes are those from there on.
+    /// Returns the byte of the file at which the view begins, if its bytes are those from there on.
     #[inline]
     pub(crate) fn successive(&self) -> Option<u64> {
         (self.tile.contiguous && !self.is_empty() && self.representation.is_plain()).then_some(self.disp)
@@ -122,15 +122,15 @@ impl View {
         joined.end();
     }
 
-    /// The byte of the file at which the view's byte `at` lies.
+    /// Returns the byte of the file at which the view's byte `at` lies.
     pub(crate) fn place(&self, at: u64) -> u64 {
         let mut first = self.disp;
         self.pieces(at, 1, &mut |place, _| first = place);
         first
     }
 
-    /// The first etype that begins at byte `end` of the file or behind: O(log^2) by bisection, as places
-    /// ascend.
+    /// Returns the first etype that begins at byte `end` of the file or behind: O(log^2) by bisection, as
+    /// places ascend.
     pub(crate) fn etypes_before(&self, end: u64) -> u64 {
         if self.is_empty() || end <= self.disp {
             return 0;

@@ -12,7 +12,7 @@ use p2p::faults::Fault;
 use p2p::faults::ending::break_request;
 
 impl Partitioned {
-    /// Why a receive of `rank` gets nothing any more but what is under way.
+    /// Returns why a receive of `rank` gets nothing any more but what is under way.
     fn fault_of(&self, messages: &Messages, objects: &Objects, rank: u32, number: u32) -> Option<Fault> {
         let channel = self.ends.get(number)?.common().channel;
         messages.faults()?.fault_of(
@@ -22,7 +22,8 @@ impl Partitioned {
         )
     }
 
-    /// The mounted rank has started a receive: it ends, if nothing may come, when that is decided.
+    /// Records that the mounted rank has started a receive: it ends, if nothing may come, when that is
+    /// decided.
     #[cold]
     pub(crate) fn look_at_started(&self, messages: &mut Messages, objects: &Objects, number: u32) {
         let (me, clock) = (messages.me(), messages.clock(messages.me()));

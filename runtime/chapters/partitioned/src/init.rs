@@ -95,7 +95,7 @@ impl Partitioned {
         Ok(number)
     }
 
-    /// The next channel of an envelope, seen from one end.
+    /// Returns the next channel of an envelope, seen from one end.
     fn next(&mut self, envelope: MatchedPair, receives: bool) -> MatchedPair {
         let count = self.initialized.entry((envelope, receives)).or_default();
         let channel = MatchedPair { number: *count, ..envelope };
@@ -121,7 +121,7 @@ impl Partitioned {
         Err(failure.within(FailureScope::Context(end.common().channel.context)))
     }
 
-    /// The persistent request of an end is no more.
+    /// Records that the persistent request of an end is no more.
     pub(crate) fn free_end(&mut self, number: u32) {
         if let Some(End::Receive(receiver)) = self.ends.remove(number) {
             self.receivers.remove(&receiver.common.channel);

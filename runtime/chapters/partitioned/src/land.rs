@@ -17,7 +17,7 @@ use p2p::view::BufferView;
 use rank::memory;
 
 impl Receiver {
-    /// The bytes of one of its partitions: where they begin, and how many.
+    /// Returns the bytes of one of its partitions: where they begin, and how many.
     fn bytes_of(&self, partition: u32) -> (u64, u64) {
         let bytes = self.view.bytes / u64::from(self.common.partitions.max(1));
         (u64::from(partition) * bytes, bytes)
@@ -42,7 +42,7 @@ fn is_reachable(view: &BufferView) -> bool {
 }
 
 impl Partitioned {
-    /// A partition has come, or will have at its arrival.
+    /// Records that a partition has come, or will have at its arrival.
     pub(crate) fn land(&mut self, messages: &mut Messages, part: PartitionTransfer) {
         let key = (part.channel, part.round);
         let round = self.rounds.entry(key).or_default();
@@ -147,8 +147,8 @@ impl Partitioned {
         Ok(Some(handle::of_cold(look)))
     }
 
-    /// The clock of the mounted rank when it has taken what it is told of: the whole of the operation, or one
-    /// partition.
+    /// Returns the clock of the mounted rank when it has taken what it is told of: the whole of the
+    /// operation, or one partition.
     pub(crate) fn clock_after(
         &mut self,
         number: u32,

@@ -17,7 +17,7 @@ use p2p::remote::shared::Way;
 use p2p::remote::stream::Kind;
 use p2p::request::{Body, Request, Template};
 
-/// The end that a persistent request is of, whether it is active or not.
+/// Returns the end that a persistent request is of, whether it is active or not.
 pub(crate) fn end_of(messages: &Messages, request: usize) -> Option<u32> {
     let handle::RequestRef::Cold(index) = handle::request(request) else { return None };
     match messages.requests().get(index) {
@@ -97,7 +97,7 @@ impl Partitioned {
         Ok(())
     }
 
-    /// The send that is active behind a request.
+    /// Returns the send that is active behind a request.
     fn active_send(&self, messages: &Messages, request: usize) -> Result<u32> {
         let wrong = |text: &str| Failure::new(ErrorClass::REQUEST, text);
         match end_of(messages, request).and_then(|number| self.ends.get(number).map(|end| (number, end))) {
@@ -174,7 +174,7 @@ impl Partitioned {
     }
 }
 
-/// The bytes of a partition.
+/// Returns the bytes of a partition.
 fn packed(sender: &Sender, index: u32) -> Vec<u8> {
     if sender.common.partitions == 0 {
         return Vec::new();

@@ -21,7 +21,7 @@ pub(crate) struct PartitionedMessages {
 }
 
 impl PartitionedMessages {
-    /// A message has come.
+    /// Records that a message has come.
     pub(crate) fn arrived(&mut self, part: &PartitionTransfer) {
         if self.times.is_empty() {
             self.times = vec![Time::MAX; part.parts as usize];
@@ -33,7 +33,7 @@ impl PartitionedMessages {
         self.left -= 1;
     }
 
-    /// Bytes that the sender sends in all, once known.
+    /// Returns the bytes that the sender sends in all, once known.
     pub(crate) fn total(&self) -> u64 {
         self.bytes * self.times.len() as u64
     }
@@ -48,8 +48,8 @@ impl PartitionedMessages {
         if self.times.is_empty() || self.left != 0 { None } else { self.times.iter().copied().max() }
     }
 
-    /// The messages that bring `length` bytes from `first` on. Where there are no bytes to tell by, all of
-    /// them.
+    /// Returns the messages that bring `length` bytes from `first` on. Where there are no bytes to tell by,
+    /// all of them.
     fn overlapping(&self, first: u64, length: u64) -> std::ops::Range<usize> {
         if self.bytes == 0 || length == 0 {
             return 0..self.times.len();
@@ -71,8 +71,8 @@ impl PartitionedMessages {
         self.times[parts].iter().copied().max().filter(|&latest| latest != Time::MAX)
     }
 
-    /// The clock of a receiver who looks at these bytes, which are there: each message that it has not paid
-    /// for yet costs it `overhead`, in the order in which they came.
+    /// Returns the clock of a receiver who looks at these bytes, which are there: each message that it has
+    /// not paid for yet costs it `overhead`, in the order in which they came.
     pub(crate) fn look(&mut self, first: u64, length: u64, overhead: Span, clock: Time) -> Time {
         let mut parts: Vec<usize> =
             self.overlapping(first, length).filter(|&part| !self.paid[part]).collect();

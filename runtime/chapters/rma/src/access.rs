@@ -128,7 +128,7 @@ impl Default for PendingAccess {
 }
 
 impl PendingAccess {
-    /// Its turn among those that wait at its target.
+    /// Returns its turn among those that wait at its target.
     pub(crate) fn waits(self: Held) -> Arrival<Waiting> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: Waiting::Any(self) }
     }
@@ -169,7 +169,7 @@ pub(crate) enum Waiting {
 const _: () = assert!(size_of::<Arrival<Waiting>>() == 64, "a cache line");
 
 impl Waiting {
-    /// The window, if all that it is about is its target's memory.
+    /// Returns the window, if all that it is about is its target's memory.
     #[inline]
     pub(crate) fn plain(&self) -> Option<u32> {
         match self {

@@ -40,13 +40,13 @@ impl Came {
     pub(crate) fn at(at: Time) -> Came {
         Came { at, after: Act::default() }
     }
-    /// The later of two, as [`WaitCause::order`] has it.
+    /// Returns the later of two, as [`WaitCause::order`] has it.
     #[inline]
     pub(crate) fn or_later(self, other: Came) -> Came {
         let order = |came: &Came| (came.at, came.after.at, Reverse(came.after.by));
         if order(&other) > order(&self) { other } else { self }
     }
-    /// Why a rank waited for it that this side kept waiting.
+    /// Returns why a rank waited for it that this side kept waiting.
     pub(crate) fn cause(self, side: LateSide) -> WaitCause {
         let Act { at: acted, by } = self.after;
         WaitCause { side, at: self.at, acted, by, follows: (acted, by) }

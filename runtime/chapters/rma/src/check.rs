@@ -5,7 +5,7 @@ use objects::abi::{
 };
 use objects::error::{ErrorClass, Failure, Result};
 
-/// The failure of a call for which the window is not synchronized.
+/// Returns the failure of a call for which the window is not synchronized.
 #[cold]
 pub(crate) fn unsynchronized(what: impl Into<String>) -> Box<Failure> {
     Failure::new(ErrorClass::RMA_SYNC, what)

@@ -59,7 +59,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// The epoch in which a member makes accesses, if its last fence began one.
+    /// Returns the epoch in which a member makes accesses, if its last fence began one.
     pub(crate) fn epoch_of(&self, member: u32) -> Option<u32> {
         self.open.get(member).then_some(self.epoch)
     }
@@ -68,7 +68,7 @@ impl Fence {
     pub(crate) fn end(&mut self, member: u32) {
         self.open.set(member, false, member + 1);
     }
-    /// An access of this epoch is there.
+    /// Records that an access of this epoch is there.
     pub(crate) fn keep(&mut self, epoch: u32, access: Held) {
         self.kept.entry(epoch).or_default().push(access);
     }
@@ -80,7 +80,7 @@ impl Fence {
     pub(crate) fn landed(&mut self, epoch: u32, target: u32) {
         less(&mut self.expected, epoch, target);
     }
-    /// An access of this epoch has its turn at a target.
+    /// Records that an access of this epoch has its turn at a target.
     pub(crate) fn touches(&mut self, epoch: u32, target: u32) {
         more(&mut self.touching, epoch, target);
     }

@@ -66,7 +66,7 @@ impl Rma {
         self.apply(messages, objects, win, closed);
     }
 
-    /// Another process has closed an epoch.
+    /// Records that another process has closed an epoch.
     pub(crate) fn closed_elsewhere(
         &mut self,
         messages: &mut Messages,
@@ -158,7 +158,7 @@ impl Rma {
         self.wake_after_fence(messages, win);
     }
 
-    /// An access of an epoch has touched its target's memory.
+    /// Records that an access of an epoch has touched its target's memory.
     pub(crate) fn touched_in_fence(
         &mut self,
         messages: &mut Messages,
@@ -236,7 +236,7 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// A rank's replies outside of channels are to come before its wait is over.
+    /// Records that a rank's replies outside of channels are to come before its wait is over.
     pub(crate) fn await_replies(&mut self, win: u32, rank: u32, wait: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let state = &mut self.waits[wait];
@@ -247,7 +247,7 @@ impl Rma {
         }
     }
 
-    /// The rank has no epoch of locks or of `MPI_Win_start` open.
+    /// Records that the rank has no epoch of locks or of `MPI_Win_start` open.
     pub(crate) fn is_in_no_epoch(&self, win: u32, rank: u32, call: &str) -> Result {
         let Some(origin) = self.origins.get((win, rank)) else { return Ok(()) };
         if origin.locked != 0 || origin.locked_all.is_some() {
@@ -263,7 +263,7 @@ impl Rma {
     }
 }
 
-/// The other processes with members of a window.
+/// Returns the other processes with members of a window.
 fn other_processes(messages: &Messages, objects: &Objects, win: u32) -> Rc<[u32]> {
     let Some(remote) = messages.peers().remote() else { return Rc::new([]) };
     let comm = objects.comms.at(comm_index(objects.wins.at(win)));

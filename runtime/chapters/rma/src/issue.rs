@@ -116,7 +116,7 @@ impl Rma {
         Ok(self.send_access(messages, objects, pair, (action, way), place, (data, result), wants_request))
     }
 
-    /// The target's memory, if it is in the window.
+    /// Returns the target's memory, if it is in the window.
     fn place(
         &self,
         messages: &Messages,
@@ -235,7 +235,7 @@ impl Rma {
         }
     }
 
-    /// The channel to a target.
+    /// Returns the channel to a target.
     pub(crate) fn channel(&mut self, pair: WindowPair, hold: Hold) -> u32 {
         let channels = &mut self.channels;
         let origin = self.origins.make((pair.win, pair.me));
@@ -298,8 +298,8 @@ impl Rma {
         Back { channel, ..Back::NONE }
     }
 
-    /// A message of the mounted rank with so many bytes leaves now: when that is, and the how many-th of the
-    /// rank's it is.
+    /// Returns a message of the mounted rank with so many bytes leaves now: when that is, and the how many-th
+    /// of the rank's it is.
     #[inline(always)]
     pub(crate) fn leave(&mut self, messages: &mut Messages, me: u32, bytes: u64) -> (Time, u32) {
         let leaves = messages.departures().inject(me);
@@ -361,7 +361,7 @@ pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32
     (object.owner.is_none() && member != u32::MAX).then_some(WindowPair { win: index, me: messages.me(), to })
 }
 
-/// The failure of an access to bytes that are not in the window.
+/// Returns the failure of an access to bytes that are not in the window.
 #[cold]
 fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> Box<Failure> {
     let text = format!(
@@ -482,7 +482,7 @@ fn fits(data: &Bytes, result: Option<&BufferView>, place: &TargetMemory, operati
     if mine == place.bytes { Ok(()) } else { Err(unlike(mine, place.bytes)) }
 }
 
-/// The failure of an access whose two sides are not alike.
+/// Returns the failure of an access whose two sides are not alike.
 #[cold]
 fn unlike(mine: u64, others: u64) -> Box<Failure> {
     Failure::new(

@@ -9,7 +9,7 @@ use objects::Objects;
 use p2p::Messages;
 
 impl Rma {
-    /// A request for a target's lock is there.
+    /// Records that a request for a target's lock is there.
     pub(crate) fn request_lock(
         &mut self,
         messages: &mut Messages,
@@ -50,7 +50,7 @@ impl Rma {
         }
     }
 
-    /// A lock is given back: who waits first gets it.
+    /// Records that a lock is given back: who waits first gets it.
     pub(crate) fn release_lock(
         &mut self,
         messages: &mut Messages,

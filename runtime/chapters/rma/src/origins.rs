@@ -19,7 +19,7 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// The index of an origin, which it has until it is removed. O(1).
+    /// Returns the index of an origin, which it has until it is removed. O(1).
     #[inline]
     pub(crate) fn find(&self, place: Place) -> Option<u32> {
         match self.recent.get() {
@@ -44,12 +44,12 @@ impl Origins {
         self.find(place).map(|index| &mut self.all[index])
     }
 
-    /// The index of an origin, made if there is none.
+    /// Returns the index of an origin, made if there is none.
     pub(crate) fn make(&mut self, place: Place) -> u32 {
         *self.places.entry(place).or_insert_with(|| self.all.insert(Origin::default()))
     }
 
-    /// An origin, made if there is none.
+    /// Returns an origin, made if there is none.
     pub(crate) fn get_or_make(&mut self, place: Place) -> &mut Origin {
         let index = self.make(place);
         &mut self.all[index]
@@ -67,7 +67,7 @@ impl Origins {
         }
     }
 
-    /// Nothing is left of a window's.
+    /// Records that nothing is left of a window's.
     pub(crate) fn forget(&mut self, win: u32) {
         self.recent.set(None);
         let all = &mut self.all;

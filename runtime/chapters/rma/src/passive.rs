@@ -28,7 +28,7 @@ pub enum Flush {
 }
 
 impl Rma {
-    /// The mounted rank and a target.
+    /// Returns the mounted rank and a target.
     fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<WindowPair> {
         let (_, _, to) = objects.comms.partner(objects.wins.at(win).comm, rank, "rank")?;
         Ok(WindowPair { win, me: messages.me(), to })
@@ -133,8 +133,8 @@ impl Rma {
         Ok(())
     }
 
-    /// The lock of a target is given back behind all that was accessed; who waits does so for the answer to
-    /// that, if there was anything.
+    /// Records that the lock of a target is given back behind all that was accessed; who waits does so for
+    /// the answer to that, if there was anything.
     fn unlock_channel(
         &mut self,
         messages: &mut Messages,
@@ -174,7 +174,7 @@ impl Rma {
         self.await_channel(channel, wait);
     }
 
-    /// All answers of a channel are to come before the wait is over.
+    /// Records that all answers of a channel are to come before the wait is over.
     fn await_channel(&mut self, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
         state.used = 0;
@@ -275,7 +275,7 @@ impl Rma {
         list
     }
 
-    /// The lock of one target is given back.
+    /// Records that the lock of one target is given back.
     pub(crate) fn end_lock(&mut self, win: u32, rank: u32, target: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked -= 1;
@@ -286,7 +286,7 @@ impl Rma {
         self.forget_idle(win, rank);
     }
 
-    /// The locks of all targets are.
+    /// Records that the locks of all targets are.
     pub(crate) fn end_lock_all(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked_all = None;
@@ -294,7 +294,7 @@ impl Rma {
         self.forget_idle(win, rank);
     }
 
-    /// Nothing more is under way from a rank.
+    /// Records that nothing more is under way from a rank.
     pub(crate) fn drop_channels(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let channels = std::mem::take(&mut origin.channels);
@@ -304,7 +304,7 @@ impl Rma {
         }
     }
 
-    /// Nothing is kept of a rank that has nothing under way.
+    /// Records that nothing is kept of a rank that has nothing under way.
     pub(crate) fn forget_idle(&mut self, win: u32, rank: u32) {
         if self.origins.get((win, rank)).is_some_and(|origin| origin.is_idle()) {
             self.origins.remove((win, rank));
@@ -365,8 +365,8 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all targets.
-    /// O(1): no channel is looked at.
+    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all
+    /// targets. O(1): no channel is looked at.
     fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
         let wait = self.make_wait(messages, win, Purpose::Flush);
         let origin = self.origins.get_or_make((win, messages.me()));

@@ -187,7 +187,7 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// The epoch of `MPI_Win_start` is over.
+    /// Records that the epoch of `MPI_Win_start` is over.
     pub(crate) fn end_start(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.started = None;
@@ -195,7 +195,7 @@ impl Rma {
         self.forget_idle(win, rank);
     }
 
-    /// An origin has completed its accesses to a target.
+    /// Records that an origin has completed its accesses to a target.
     pub(crate) fn completed(&mut self, messages: &mut Messages, access: &PendingAccess, at: Time) {
         let Some(exposure) = self.exposures.get_mut(&(access.win, access.target)) else { return };
         exposure.left = exposure.left.saturating_sub(1);
@@ -209,7 +209,7 @@ impl Rma {
         }
     }
 
-    /// The handle of the request that is complete when the mounted rank's exposure epoch is over, for
+    /// Returns the handle of the request that is complete when the mounted rank's exposure epoch is over, for
     /// `MPI_Win_wait` and `MPI_Win_test`.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ impl Rma {
         }
     }
 
-    /// All members of the process have given a window back: nothing of it is left.
+    /// Records that all members of the process have given a window back: nothing of it is left.
     pub fn forget(&mut self, win: u32) {
         self.fences.remove(&win);
         self.origins.forget(win);

@@ -47,7 +47,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// The next version of the decisions of `owner`.
+    /// Returns the next version of the decisions of `owner`.
     fn renew(&mut self, owner: u32) -> u32 {
         let version = &mut self.counts[(owner - self.first) as usize];
         *version = version.wrapping_add(1);
@@ -82,7 +82,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.versions.counts.is_empty()
     }
 
-    /// The decisions of `owner` are void. O(1).
+    /// Records that the decisions of `owner` are void. O(1).
     pub fn void(&mut self, owner: u32) {
         self.versions.renew(owner);
     }
@@ -104,7 +104,7 @@ impl<T: Decidable> DecisionQueue<T> {
         }
     }
 
-    /// The top of the heap is a decision once more.
+    /// Records that the top of the heap is a decision once more.
     #[inline]
     fn fill(&mut self) {
         if std::mem::take(&mut self.vacant) {
@@ -112,7 +112,7 @@ impl<T: Decidable> DecisionQueue<T> {
         }
     }
 
-    /// The least open decision. O(log n) for each void one that lies before it.
+    /// Returns the least open decision. O(log n) for each void one that lies before it.
     pub fn first(&mut self) -> Option<T> {
         self.fill();
         while let Some(Reverse(entry)) = self.heap.peek() {
@@ -130,7 +130,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.vacant = !self.heap.is_empty();
     }
 
-    /// All open decisions, in any order. O(n), with the void ones.
+    /// Returns all open decisions, in any order. O(n), with the void ones.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         // The top is the first of the heap's entries.
         let entries = self.heap.iter().skip(usize::from(self.vacant));
@@ -167,13 +167,13 @@ impl SafeTime {
         time < self.bound
     }
 
-    /// A decision was made because of which its owner acts at `time`, or later.
+    /// Records that a decision was made because of which its owner acts at `time`, or later.
     #[inline]
     pub fn acts(&mut self, time: Time) {
         self.bound = self.bound.min(time.saturating_add(self.lookahead));
     }
 
-    /// The first instant that is not safe.
+    /// Returns the first instant that is not safe.
     pub fn bound(&self) -> Time {
         self.bound
     }

@@ -69,7 +69,7 @@ impl<T> Default for EventQueue<T> {
 }
 
 impl<T: Copy> EventQueue<T> {
-    /// An empty queue.
+    /// Returns an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
@@ -78,7 +78,7 @@ impl<T: Copy> EventQueue<T> {
     pub fn push(&mut self, key: EventKey, event: T) {
         self.fresh.push(Entry(key, event));
     }
-    /// The least key, if there is an event.
+    /// Returns the least key, if there is an event.
     #[inline]
     pub fn peek(&mut self) -> Option<EventKey> {
         if !self.fresh.is_empty() {
@@ -105,8 +105,8 @@ impl<T: Copy> EventQueue<T> {
         let entry = if is_in_heap { self.heap.pop().map(|Reverse(entry)| entry) } else { self.sorted.pop() };
         entry.map(|Entry(key, event)| (key, event))
     }
-    /// An event that is about `ahead` places behind the next one, if it is known: a hint for loading its data
-    /// early.
+    /// Returns an event that is about `ahead` places behind the next one, if it is known: a hint for loading
+    /// its data early.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<&T> {
         self.sorted.len().checked_sub(ahead + 1).map(|place| &self.sorted[place].1)

@@ -12,14 +12,14 @@ fn mix(mut x: u64) -> u64 {
 }
 
 impl Random {
-    /// An independent stream for each `stream` of a seed.
+    /// Returns an independent stream for each `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Random {
         Random(
             mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(stream.wrapping_add(0xd1b5_4a32_d192_ed03))),
         )
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "there is always a next one")]
     pub fn next(&mut self) -> u64 {
@@ -46,8 +46,8 @@ impl Random {
     }
 }
 
-/// The natural logarithm of a normal number in (0, 1], by operations that every host rounds alike: the C
-/// library's differs between versions and processors in the last bit, which would change arrival times.
+/// Returns the natural logarithm of a normal number in (0, 1], by operations that every host rounds alike:
+/// the C library's differs between versions and processors in the last bit, which would change arrival times.
 #[inline]
 fn logarithm(x: f64) -> f64 {
     let bits = x.to_bits();

@@ -42,21 +42,21 @@ impl<T> Slab<T> {
     pub fn prefetch(&self, index: u32) {
         prefetch_index::prefetch_index(&self.items, index as usize);
     }
-    /// The item.
+    /// Returns the item.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&T> {
         self.items.get(index as usize)?.as_ref()
     }
-    /// The item, to change.
+    /// Returns the item, to change.
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.items.get_mut(index as usize)?.as_mut()
     }
-    /// The items with their indices, in the order of these. O(places that there ever were).
+    /// Returns the items with their indices, in the order of these. O(places that there ever were).
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.items).filter_map(|(index, item)| Some((index, item.as_ref()?)))
     }
-    /// The items, to change. O(places that there ever were).
+    /// Returns the items, to change. O(places that there ever were).
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.items.iter_mut().flatten()
     }

@@ -58,7 +58,7 @@ impl Time {
     /// Later than every instant that can occur: "never".
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The instant `ps` picoseconds after the start.
+    /// Returns the instant `ps` picoseconds after the start.
     #[inline]
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
@@ -91,12 +91,12 @@ impl Span {
     /// Longer than anything that can occur.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A length of `ps` picoseconds.
+    /// Returns a length of `ps` picoseconds.
     #[inline]
     pub const fn from_ps(ps: u64) -> Span {
         Span(ps)
     }
-    /// A length of `ns` nanoseconds.
+    /// Returns a length of `ns` nanoseconds.
     #[inline]
     pub const fn from_ns(ns: u64) -> Span {
         match ns.checked_mul(1000) {

@@ -60,7 +60,7 @@ pub struct TimingWheel<E> {
 }
 
 impl<E: Timed> TimingWheel<E> {
-    /// An empty wheel of `2^buckets` buckets (at least 64) of `2^shift` picoseconds.
+    /// Returns an empty wheel of `2^buckets` buckets (at least 64) of `2^shift` picoseconds.
     pub fn new(shift: u32, buckets: u32) -> Self {
         let count = 1usize << buckets.clamp(6, 24);
         TimingWheel {
@@ -129,7 +129,7 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// The least event.
+    /// Returns the least event.
     #[inline]
     pub fn peek(&mut self) -> Option<E> {
         if self.open.is_empty() && self.late.is_empty() && !self.open_next() {
@@ -160,8 +160,8 @@ impl<E: Timed> TimingWheel<E> {
         self.pop_late(until)
     }
 
-    /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just
-    /// opened.
+    /// Behaves as `pop_until`, where events have come into the open bucket since it was sorted, or it was
+    /// just opened.
     fn pop_late(&mut self, until: u64) -> Option<E> {
         if self.late.len() > FEW.max(self.open.len()) {
             self.sort_late();
@@ -205,8 +205,8 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// The event `ahead` places behind the next one, if it lies in an open bucket: a hint for loading its
-    /// data early.
+    /// Returns the event `ahead` places behind the next one, if it lies in an open bucket: a hint for loading
+    /// its data early.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<E> {
         self.open.len().checked_sub(ahead + 1).map(|i| self.open[i])
@@ -290,7 +290,7 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// The distance from the current slot to the next occupied one.
+    /// Returns the distance from the current slot to the next occupied one.
     fn distance(&self) -> u64 {
         let start = ((self.slot + 1) & self.mask) as usize;
         let words = self.occupied.len() - 1;

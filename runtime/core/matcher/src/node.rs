@@ -137,7 +137,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// With this envelope and nothing else.
+    /// Builds it with this envelope and nothing else.
     #[inline(always)]
     pub fn of(envelope: &Envelope, arrival: Time, bytes: u64, state: State) -> Node {
         Node {
@@ -154,7 +154,7 @@ impl Node {
             data: [0; 2],
         }
     }
-    /// A receive's message is so long: more than there is room for is an error.
+    /// Records that a receive's message is so long: more than there is room for is an error.
     #[inline]
     pub fn tell_length(&mut self, bytes: u64) {
         if bytes > self.bytes {
@@ -280,7 +280,7 @@ impl Nodes {
             rank::memory::prefetch(node);
         }
     }
-    /// The node, to change, if the index was ever given out.
+    /// Returns the node, to change, if the index was ever given out.
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
         self.nodes.get_mut(index as usize)

@@ -61,7 +61,7 @@ impl Queue {
     pub fn is_indexed(&self) -> bool {
         self.class == LONG
     }
-    /// The node of a queue that has one.
+    /// Returns the node of a queue that has one.
     #[inline]
     pub fn only(&self) -> Option<u32> {
         (self.class == SINGLE).then_some(self.at)
@@ -109,7 +109,7 @@ pub trait Element: Copy + Default {
     const BY_SOURCE: bool;
     /// Made from a node.
     fn of(index: u32, node: &Node) -> Self;
-    /// The part that every element has.
+    /// Returns the part that every element has.
     fn entry(&self) -> Entry;
 }
 
@@ -147,7 +147,7 @@ pub fn key(pattern: &Pattern) -> u32 {
     pattern.source.map_or(ANY_SOURCE, upper) | pattern.tag.map_or(ANY_TAG, |tag| lower(pattern.context, tag))
 }
 
-/// The bits in which a message's fingerprint must be that of what a receive accepts.
+/// Returns the bits in which a message's fingerprint must be that of what a receive accepts.
 #[inline]
 fn told(key: u32) -> u32 {
     let source = if key & ANY_SOURCE == 0 { 0xffff_0000 } else { 0 };
@@ -173,7 +173,7 @@ const fn capacity(class: u8) -> usize {
 }
 
 impl<E: Element> Queues<E> {
-    /// The entries of a queue that has a block.
+    /// Returns the entries of a queue that has a block.
     #[inline]
     fn slice(&self, queue: Queue) -> &[E] {
         let at = queue.first();

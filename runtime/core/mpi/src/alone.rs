@@ -28,9 +28,9 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// The state of a process that is one rank; `setup` has as many ranks as processes, of which some may be
-    /// started while the run goes on: such a process waits here until its rank begins. Its threads come in
-    /// through `door`; without one it has one thread.
+    /// Returns the state of a process that is one rank; `setup` has as many ranks as processes, of which some
+    /// may be started while the run goes on: such a process waits here until its rank begins. Its threads
+    /// come in through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
         let mpi = Mpi::new(setup);
         mpi.alone.set(Some(over));
@@ -86,7 +86,7 @@ impl Mpi {
         }
     }
 
-    /// The run is over while the rank waits.
+    /// Records that the run is over while the rank waits.
     pub(crate) fn run_is_over(&self, over: Over, ending: Ending) -> ! {
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);
@@ -125,7 +125,7 @@ impl Mpi {
 }
 
 impl World {
-    /// The exit status of a run that a rank aborted.
+    /// Returns the exit status of a run that a rank aborted.
     fn aborted(&self) -> Option<i32> {
         self.run.abort.as_ref().map(|abort| abort.status)
     }

@@ -90,13 +90,13 @@ impl Chapters {
         found.expect("what names a chapter was made by it").1
     }
 
-    /// The chapter of this name, to look at it.
+    /// Returns the chapter of this name, to look at it.
     pub(crate) fn get(&self, id: ChapterId) -> &dyn Chapter {
         let found = self.all().into_iter().find(|(name, _)| *name == id);
         found.expect("what names a chapter was made by it").1
     }
 
-    /// Their names.
+    /// Returns their names.
     pub(crate) fn ids(&self) -> [ChapterId; COUNT] {
         self.all().map(|(id, _)| id)
     }
@@ -154,7 +154,7 @@ impl Chapters {
         self.all().iter().any(|(_, chapter)| chapter.needs_comm(comm))
     }
 
-    /// A communicator is no more.
+    /// Records that a communicator is no more.
     pub(crate) fn forget_comm(&mut self, comm: u32) {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.forget_comm(comm));
     }

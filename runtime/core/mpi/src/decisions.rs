@@ -231,7 +231,7 @@ impl World {
         decided != 0
     }
 
-    /// A time before which the rank of a decision does nothing because that is made.
+    /// Returns a time before which the rank of a decision does nothing because that is made.
     fn acts(&self, decision: &Decision) -> Time {
         let clock = self.messages.ranks()[decision.rank].clock;
         match decision.what {

@@ -30,7 +30,7 @@ impl World {
         self.messages.fabric().wire().report(self.end_of_run(), self.messages.ranks().size())
     }
 
-    /// The greatest clock of all ranks, on process 0 and when the run is over.
+    /// Returns the greatest clock of all ranks, on process 0 and when the run is over.
     fn end_of_run(&self) -> Time {
         self.run.end.max(self.messages.ranks().latest())
     }

@@ -155,7 +155,7 @@ impl World {
 }
 
 impl Blocked {
-    /// The member of a collective call that it waits for.
+    /// Returns the member of a collective call that it waits for.
     fn member(&self) -> Option<(u32, u32)> {
         match self.need {
             Need::Member(instance, member) => Some((instance, member)),

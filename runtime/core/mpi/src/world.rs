@@ -56,7 +56,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// So many ranks in one process, whose computation costs nothing; all else as by default.
+    /// Returns so many ranks in one process, whose computation costs nothing; all else as by default.
     pub fn new(ranks: u32, wire: Wire, names: &'static [&'static str]) -> Setup {
         Setup {
             ranks,
@@ -112,7 +112,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// A world of ranks that have not started.
+    /// Returns a world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
         // Contexts that each process hands out by itself must differ from all others': each has a series of
@@ -156,7 +156,7 @@ impl Mpi {
         !self.guarded.replace(true)
     }
 
-    /// The state, until the guard is dropped.
+    /// Returns the state, until the guard is dropped.
     #[inline]
     pub fn world(&self) -> RefMut<'_, World> {
         self.world.borrow_mut()

@@ -14,7 +14,7 @@ fn in_use() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// Bytes that a world of so many ranks holds.
+/// Returns the bytes that a world of so many ranks holds.
 fn held(ranks: u32) -> usize {
     let before = in_use();
     let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(ranks).unwrap();

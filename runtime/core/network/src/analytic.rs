@@ -198,7 +198,7 @@ impl Analytic {
         cross(&self.outermost, self.outermost.topology.hops(source, destination));
     }
 
-    /// The latency of the way from an endpoint out through the gateways of all levels.
+    /// Returns the latency of the way from an endpoint out through the gateways of all levels.
     pub(crate) fn outwards(&self, source: Endpoint) -> Span {
         self.through_gateways(source, |topology, place| topology.hops_out(place))
     }
@@ -210,7 +210,7 @@ impl Analytic {
         Span::from_ps(levels.map(|level| u64::from(level.topology.least_hops_out()) * level.latency).sum())
     }
 
-    /// The latency of the way in through the gateways of all levels to an endpoint.
+    /// Returns the latency of the way in through the gateways of all levels to an endpoint.
     pub(crate) fn inwards(&self, destination: Endpoint) -> Span {
         self.through_gateways(destination, |topology, place| topology.hops_in(place))
     }
@@ -225,7 +225,7 @@ impl Analytic {
         Span::from_ps(way)
     }
 
-    /// The topologies, outermost first.
+    /// Returns the topologies, outermost first.
     pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> + ExactSizeIterator {
         let level = |index: usize| {
             index.checked_sub(1).map_or(&self.outermost, |index| &self.inner[self.inner.len() - 1 - index])
@@ -233,7 +233,7 @@ impl Analytic {
         (0..self.inner.len() + 1).map(move |index| &level(index).topology)
     }
 
-    /// The latency of a way with given hops in each level; `None` beyond 2^64 ps.
+    /// Returns the latency of a way with given hops in each level; `None` beyond 2^64 ps.
     pub(crate) fn latency_over(&self, hops: &WayHops, bytes: u64) -> Option<Span> {
         let levels = [&self.outermost]
             .into_iter()

@@ -82,7 +82,7 @@ impl Bandwidth {
         Bandwidth::from_fraction(bits * u128::from(times), seconds * u128::from(over))
     }
 
-    /// The exact time of a byte as a reduced fraction (picoseconds, bytes).
+    /// Returns the exact time of a byte as a reduced fraction (picoseconds, bytes).
     fn picoseconds_per_bytes(self) -> (u128, u128) {
         let picoseconds = PICOSECONDS_PER_BYTE * u128::from(self.seconds);
         let common = gcd(picoseconds, u128::from(self.bits));
@@ -254,7 +254,7 @@ impl Serialization {
         self.checked_time(bytes).map_or(u64::MAX, Span::as_ps)
     }
 
-    /// The exact time of a byte as a reduced fraction: picoseconds over bytes.
+    /// Returns the exact time of a byte as a reduced fraction: picoseconds over bytes.
     pub fn picoseconds_per_byte(&self) -> (u64, u64) {
         (self.picoseconds, self.bytes)
     }

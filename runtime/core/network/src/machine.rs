@@ -136,8 +136,8 @@ impl Machine {
         Ok(self.built(network, specification, placement, 1))
     }
 
-    /// The network with room for so many ranks, its specification, and how many of its endpoints are a place
-    /// of the outermost level.
+    /// Returns the network with room for so many ranks, its specification, and how many of its endpoints are
+    /// a place of the outermost level.
     fn build_network(&self, ranks: u32) -> Result<(Network, String, u32), MachineError> {
         if ranks == 0 {
             return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));

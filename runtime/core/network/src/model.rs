@@ -12,8 +12,8 @@ use engine::{Span, Time};
 pub trait Formula {
     /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
-    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero. Endpoint
-    /// 0 has the least of all.
+    /// Returns a lower bound on the time that any message to `to` from another endpoint takes; may be zero.
+    /// Endpoint 0 has the least of all.
     fn lookahead(&self, to: Endpoint) -> Span;
     /// Returns how long a message of `bytes` takes; both endpoints must be below `endpoints()`.
     ///
@@ -47,7 +47,7 @@ impl Uniform {
 pub trait Shared {
     /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
-    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
+    /// Returns a lower bound on the time that any message to `to` from another endpoint takes; may be zero.
     fn lookahead(&self, to: Endpoint) -> Span;
     /// Gives a message to the network at `at`; times must not lie before what `advance` has reached, nor
     /// decrease from call to call for one source. The arrival, if the message shares nothing with any other;
@@ -55,7 +55,7 @@ pub trait Shared {
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
     /// The message will be sent soon: asks for what that needs. O(1).
     fn prefetch(&self, _message: &Message) {}
-    /// The time of the earliest event inside it.
+    /// Returns the time of the earliest event inside it.
     fn next_event(&self) -> Option<Time>;
     /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
+    /// Returns a lower bound on the time that any message to `to` from another endpoint takes; may be zero.
     pub fn lookahead(&self, to: Endpoint) -> Span {
         match self {
             Network::Formula(network) => network.lookahead(to),
@@ -103,7 +103,7 @@ impl Network {
         }
     }
 
-    /// The formula, if it is one.
+    /// Returns the formula, if it is one.
     pub fn formula(&self) -> Option<&(dyn Formula + Send)> {
         match self {
             Network::Formula(network) => Some(&**network),
@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// The network that messages share, if they do.
+    /// Returns the network that messages share, if they do.
     pub fn shared(&self) -> Option<&(dyn Shared + Send)> {
         match self {
             Network::Formula(_) => None,
@@ -119,7 +119,7 @@ impl Network {
         }
     }
 
-    /// The network that messages share, if they do.
+    /// Returns the network that messages share, if they do.
     pub fn shared_mut(&mut self) -> Option<&mut (dyn Shared + Send)> {
         match self {
             Network::Formula(_) => None,

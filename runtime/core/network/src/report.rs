@@ -166,7 +166,7 @@ fn topology_report(
     })
 }
 
-/// The mean over all ordered pairs, by the level in which they meet: ways inside that level, and
+/// Returns the mean over all ordered pairs, by the level in which they meet: ways inside that level, and
 /// gateway ways in the levels further in, are independent of each other.
 fn average_hops(network: &Analytic, statistics: &[HopStatistics]) -> f64 {
     let (mut sum, mut pairs, mut gateways, mut inside) = (0.0, 0.0, 0.0, 1.0);
@@ -180,7 +180,8 @@ fn average_hops(network: &Analytic, statistics: &[HopStatistics]) -> f64 {
     if pairs > 0.0 { sum / pairs } else { 0.0 }
 }
 
-/// The nearest and farthest pairs that meet in each level, innermost first, after a message to oneself.
+/// Returns the nearest and farthest pairs that meet in each level, innermost first, after a message to
+/// oneself.
 fn distances(network: &Analytic, statistics: &[HopStatistics]) -> Vec<(String, WayHops)> {
     let topologies: Vec<_> = network.topologies().collect();
     let mut found = vec![("to itself".to_owned(), WayHops(vec![0; topologies.len()]))];
@@ -225,15 +226,15 @@ fn latencies(network: &Analytic, levels: &[LevelSpec], distance: String, hops: &
     }
 }
 
-/// Bytes as people say them.
+/// Returns the bytes as people say them.
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
     let (unit, scale) = UNITS.iter().find(|(_, scale)| bytes >= *scale).unwrap_or(&UNITS[3]);
     format!("{} {unit}", bytes / scale)
 }
 
-/// Rows of cells in columns as wide as their widest cell; the first column to the left, the rest to the
-/// right.
+/// Returns the rows of cells in columns as wide as their widest cell; the first column to the left, the rest
+/// to the right.
 fn table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -73,15 +73,15 @@ impl PartialEq for LevelSpec {
 }
 
 impl LevelSpec {
-    /// The topology's name.
+    /// Returns the topology's name.
     pub fn topology(&self) -> &'static str {
         self.row.name
     }
-    /// The latency of a link.
+    /// Returns the latency of a link.
     pub fn latency(&self) -> Span {
         self.latency
     }
-    /// The bandwidth of a link.
+    /// Returns the bandwidth of a link.
     pub fn bandwidth(&self) -> Bandwidth {
         self.bandwidth
     }

@@ -41,15 +41,15 @@ pub(crate) trait Topology: Sized {
     fn hops_in(&self, destination: u32) -> u32 {
         self.hops(0, destination)
     }
-    /// The fewest links from any endpoint to the gateway.
+    /// Returns the fewest links from any endpoint to the gateway.
     fn least_hops_out(&self) -> u32 {
         0
     }
-    /// The fewest hops from any other endpoint to `destination`; asked only where there is another.
+    /// Returns the fewest hops from any other endpoint to `destination`; asked only where there is another.
     fn nearest(&self, _destination: u32) -> u32 {
         1
     }
-    /// A number of hops that no pair, and no way to or from the gateway, exceeds.
+    /// Returns a number of hops that no pair, and no way to or from the gateway, exceeds.
     fn hop_bound(&self) -> u64;
     /// Pairs of neighbours that a link joins (routers included), directions not counted twice.
     fn links(&self) -> u64;
@@ -86,7 +86,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// One number for every endpoint.
+    /// Returns one number for every endpoint.
     pub(crate) fn constant(hops: u32) -> Range {
         Range { least: hops, greatest: hops, average: f64::from(hops) }
     }
@@ -357,7 +357,7 @@ pub(crate) mod brute {
         assert_eq!(topology.links(), links.len() as u64, "{what}: links");
     }
 
-    /// All pairs (node, its successor along `dimension`) of a row-major box, ends excluded.
+    /// Returns all pairs (node, its successor along `dimension`) of a row-major box, ends excluded.
     pub(crate) fn box_links(sides: &[u32]) -> Vec<(usize, usize)> {
         let n: usize = sides.iter().map(|&s| s as usize).product();
         let mut links = Vec::new();
@@ -379,7 +379,7 @@ pub(crate) mod brute {
         result
     }
 
-    /// The node at row-major coordinates.
+    /// Returns the node at row-major coordinates.
     pub(crate) fn node(coordinates: &[u32], sides: &[u32]) -> usize {
         coordinates.iter().zip(sides).fold(0, |node, (&x, &side)| node * side as usize + x as usize)
     }

@@ -326,8 +326,8 @@ impl TrafficRun {
         Ok(TrafficReport::new(self, &prepared, found, host))
     }
 
-    /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things
-    /// side by side in memory: what one processor writes others would wait for.
+    /// Returns the shards with their traffic. Each is built by a thread of its own, so that no two have small
+    /// things side by side in memory: what one processor writes others would wait for.
     fn shards(&self, prepared: &Prepared, partition: &ShardAssignment) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {
             let mut shard =

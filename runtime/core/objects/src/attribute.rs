@@ -28,7 +28,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The noun in messages.
+    /// Returns the noun in messages.
     pub fn noun(self) -> &'static str {
         match self {
             ObjectKind::Comm => "communicator",
@@ -68,7 +68,7 @@ pub enum PredefinedAttribute {
 }
 
 impl PredefinedAttribute {
-    /// The predefined attribute of a key, if it is one.
+    /// Returns the predefined attribute of a key, if it is one.
     pub fn from_key(key: i32) -> Option<PredefinedAttribute> {
         use PredefinedAttribute::*;
         [
@@ -117,7 +117,7 @@ pub enum AttributeValue {
 }
 
 impl AttributeValue {
-    /// A value that is set in Fortran.
+    /// Returns a value that is set in Fortran.
     pub fn integer(value: i64) -> AttributeValue {
         AttributeValue::Integer(Rc::new(Cell::new(value)))
     }
@@ -136,7 +136,7 @@ impl AttributeValue {
             AttributeValue::Integer(place) => place.get(),
         }
     }
-    /// A copy that does not change with this one.
+    /// Returns a copy that does not change with this one.
     pub fn duplicate(&self) -> AttributeValue {
         match self {
             AttributeValue::Pointer(pointer) => AttributeValue::Pointer(*pointer),
@@ -176,7 +176,7 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// No keys.
+    /// Returns no keys.
     pub fn new() -> Attributes {
         let naming = Naming { noun: "attribute key", class: ErrorClass::KEYVAL, null: KEYVAL_INVALID };
         Attributes { keys: Shared::new(naming), values: FxHashMap::default() }
@@ -291,7 +291,7 @@ impl Attributes {
         self.values.is_empty()
     }
 
-    /// The attributes of an object in the order in which they were set: copy in this order,
+    /// Returns the attributes of an object in the order in which they were set: copy in this order,
     /// delete in the reverse (as MPI 5.0 section 11.2.4 asks for `MPI_COMM_SELF`).
     pub fn list(&self, place: Place) -> Vec<Attribute> {
         if self.values.is_empty() { Vec::new() } else { self.values.get(&place).cloned().unwrap_or_default() }

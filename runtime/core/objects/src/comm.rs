@@ -54,17 +54,17 @@ impl Comm {
             released: RankSet::default(),
         }
     }
-    /// Members of the (local) group.
+    /// Returns the members of the (local) group.
     #[inline]
     pub fn size(&self) -> u32 {
         if self.is_self { 1 } else { self.group.size() }
     }
-    /// The rank of world rank `me` in it.
+    /// Returns the rank of world rank `me` in it.
     #[inline]
     pub fn rank(&self, me: u32) -> u32 {
         if self.is_self { 0 } else { self.group.rank_of(me).unwrap_or(u32::MAX) }
     }
-    /// Ranks that messages can go to: the remote group's, or the group's.
+    /// Returns the ranks that messages can go to: the remote group's, or the group's.
     #[inline]
     pub fn peers(&self) -> u32 {
         self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
@@ -73,7 +73,7 @@ impl Comm {
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
     }
-    /// The world rank behind `rank`, a destination or source.
+    /// Returns the world rank behind `rank`, a destination or source.
     #[inline]
     pub fn peer(&self, rank: i32, me: u32, what: &str) -> Result<u32> {
         self.check_peer(rank, what)?;
@@ -102,7 +102,7 @@ impl Comm {
             ),
         )
     }
-    /// Members of a collective: both groups of an intercommunicator.
+    /// Returns the members of a collective: both groups of an intercommunicator.
     pub fn members(&self) -> u32 {
         self.size() + self.remote.as_ref().map_or(0, |remote| remote.size())
     }
@@ -180,8 +180,8 @@ impl Comms {
             self.enter_world(rank);
         }
     }
-    /// One side's half of an intercommunicator in a context that both sides have agreed on: made by the side
-    /// that comes first on this process, taken over by the other.
+    /// Returns one side's half of an intercommunicator in a context that both sides have agreed on: made by
+    /// the side that comes first on this process, taken over by the other.
     pub fn make_side(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
         if let Some(twin) = self.twins.remove(&context) {
             return twin;
@@ -222,7 +222,7 @@ impl Comms {
         };
         Failure::new(ErrorClass::COMM, why)
     }
-    /// The communicator behind a handle.
+    /// Returns the communicator behind a handle.
     #[inline(always)]
     pub fn get(&self, handle: usize) -> Result<&Comm> {
         if handle == COMM_WORLD {
@@ -230,17 +230,17 @@ impl Comms {
         }
         Ok(&self.slab[self.index(handle)?])
     }
-    /// The communicator at an index.
+    /// Returns the communicator at an index.
     #[inline]
     pub fn at(&self, index: u32) -> &Comm {
         &self.slab[index]
     }
-    /// The communicator at an index, to change.
+    /// Returns the communicator at an index, to change.
     #[inline]
     pub fn at_mut(&mut self, index: u32) -> &mut Comm {
         &mut self.slab[index]
     }
-    /// The handle of an index.
+    /// Returns the handle of an index.
     pub fn handle(index: u32) -> usize {
         match index {
             0 => COMM_WORLD,
@@ -248,8 +248,8 @@ impl Comms {
             _ => handle::encode(index),
         }
     }
-    /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if
-    /// it has none here.
+    /// Returns a new communicator's handle; all its members on this process use this one object.
+    /// `MPI_COMM_NULL` if it has none here.
     pub fn make(
         &mut self,
         group: Rc<Group>,
@@ -275,12 +275,12 @@ impl Comms {
         let context = self.reserve_context();
         self.slab.insert(Comm { remote, topology, ..Comm::new(context, group) })
     }
-    /// The context that the next communicator gets.
+    /// Returns the context that the next communicator gets.
     pub fn next_context(&self) -> u32 {
         assert!(self.contexts < 1 << 31, "no more than 2^31 communicators can be made");
         self.contexts
     }
-    /// A context for a communicator that is made later.
+    /// Returns a context for a communicator that is made later.
     pub fn reserve_context(&mut self) -> u32 {
         let context = self.next_context();
         self.contexts += self.stride;
@@ -296,7 +296,7 @@ impl Comms {
             self.contexts = before;
         }
     }
-    /// The two handles of a new intercommunicator, seen from its two sides, with one context.
+    /// Returns the two handles of a new intercommunicator, seen from its two sides, with one context.
     pub fn make_inter(&mut self, one: Rc<Group>, other: Rc<Group>) -> (usize, usize) {
         let first = self.make(one.clone(), Some(other.clone()), None);
         let second = self.make(other, Some(one), None);
@@ -311,7 +311,7 @@ impl Comms {
         self.slab[handle::decode(first).expect("made above")].twin = Some(index);
         (first, second)
     }
-    /// A communicator like `handle` in a context that only the meeting of leaders uses.
+    /// Returns a communicator like `handle` in a context that only the meeting of leaders uses.
     pub fn bridge_handle(&mut self, handle: usize) -> Result<usize> {
         let index = self.index(handle)?;
         if let Some(bridge) = self.bridges.get(&index) {
@@ -330,22 +330,22 @@ impl Comms {
         self.bridges.insert(index, bridge);
         Ok(bridge)
     }
-    /// The communicator at an index, if it was not freed.
+    /// Returns the communicator at an index, if it was not freed.
     pub fn alive(&self, index: u32) -> Option<&Comm> {
         self.slab.get(index)
     }
-    /// The object of an intercommunicator's other side.
+    /// Returns the object of an intercommunicator's other side.
     pub fn twin(&self, index: u32) -> Option<u32> {
         self.slab.get(index)?.twin
     }
-    /// A communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
+    /// Returns a communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
     pub fn make_self(&mut self, topology: Option<Rc<Topology>>) -> usize {
         let group = self.slab[1].group.clone();
         let index = self.insert(group, None, topology);
         self.slab[index].is_self = true;
         Comms::handle(index)
     }
-    /// The communicator of `rank` with this context (for reports).
+    /// Returns the communicator of `rank` with this context (for reports).
     pub fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
         self.index_of_context(context, rank).map(|index| &self.slab[index])
     }
@@ -427,7 +427,7 @@ impl Comms {
     pub fn forget_name(&mut self, rank: u32, handle: usize) {
         self.names.remove(rank, handle);
     }
-    /// A communicator as messages name it.
+    /// Returns a communicator as messages name it.
     pub fn describe(&self, handle: usize) -> String {
         match handle {
             COMM_WORLD => "MPI_COMM_WORLD".to_owned(),

@@ -93,7 +93,7 @@ impl Datatype {
         self.layout.walk_many_range(self.extent(), range, sink);
     }
 
-    /// Packed bytes of `count` instances.
+    /// Returns the packed bytes of `count` instances.
     ///
     /// # Errors
     /// `MPI_ERR_COUNT` when they exceed 64 bits.

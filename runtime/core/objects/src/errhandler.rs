@@ -54,7 +54,7 @@ impl Default for Errhandlers {
 }
 
 impl Errhandlers {
-    /// The predefined handlers, set on nothing.
+    /// Returns the predefined handlers, set on nothing.
     pub fn new() -> Errhandlers {
         let mut table = Shared::new(Naming {
             noun: "error handler",
@@ -123,7 +123,7 @@ impl Errhandlers {
         Ok(())
     }
 
-    /// The handler of an object: as set, else `MPI_ERRORS_ARE_FATAL` (files: `MPI_ERRORS_RETURN`).
+    /// Returns the handler of an object: as set, else `MPI_ERRORS_ARE_FATAL` (files: `MPI_ERRORS_RETURN`).
     pub fn of(&self, place: Place) -> &Rc<Errhandler> {
         match self.set.get(&place) {
             Some((_, handler)) => handler,

@@ -46,7 +46,7 @@ pub enum FailureScope {
 }
 
 impl Failure {
-    /// A boxed failure, ready for `Err`.
+    /// Returns a boxed failure, ready for `Err`.
     #[cold]
     pub fn new(class: ErrorClass, text: impl Into<String>) -> Box<Failure> {
         Box::new(Failure { class, text: text.into(), entered: false, scope: None })

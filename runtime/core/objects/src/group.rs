@@ -85,12 +85,12 @@ impl Group {
         Rc::new(Group { members: Members::Range { first, stride }, size: count })
     }
 
-    /// The group of `MPI_COMM_WORLD`.
+    /// Returns the group of `MPI_COMM_WORLD`.
     pub fn world(size: u32) -> Rc<Group> {
         Group::range(0, 1, size)
     }
 
-    /// The group of `MPI_COMM_SELF`.
+    /// Returns the group of `MPI_COMM_SELF`.
     pub fn of_one(world_rank: u32) -> Rc<Group> {
         Group::range(world_rank, 1, 1)
     }
@@ -111,7 +111,7 @@ impl Group {
         }
     }
 
-    /// The world ranks `table[start..start + size]`, all different: for splits, whose groups
+    /// Returns the world ranks `table[start..start + size]`, all different: for splits, whose groups
     /// share one table. Regular ones do not keep the table.
     pub fn from_table(table: Rc<[u32]>, start: u32, size: u32) -> Rc<Group> {
         match progression(&table[start as usize..][..size as usize]) {
@@ -142,7 +142,7 @@ impl Group {
         }
     }
 
-    /// The first `count` members, at most its size; O(1) for regular groups.
+    /// Returns the first `count` members, at most its size; O(1) for regular groups.
     pub fn prefix(&self, count: u32) -> Rc<Group> {
         match &self.members {
             Members::Range { first, stride } => Group::range(*first, *stride, count),
@@ -167,7 +167,7 @@ impl Group {
         self.size
     }
 
-    /// The world rank of member `rank`, which must be less than the size; O(1).
+    /// Returns the world rank of member `rank`, which must be less than the size; O(1).
     #[inline]
     pub fn world_rank(&self, rank: u32) -> u32 {
         debug_assert!(rank < self.size);
@@ -177,7 +177,7 @@ impl Group {
         }
     }
 
-    /// The first world rank of a group whose world ranks follow one another.
+    /// Returns the first world rank of a group whose world ranks follow one another.
     #[inline]
     pub fn consecutive(&self) -> Option<u32> {
         match self.members {
@@ -219,7 +219,7 @@ impl Group {
         }
     }
 
-    /// The world ranks in order.
+    /// Returns the world ranks in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         (0..self.size).map(|rank| self.world_rank(rank))
     }
@@ -295,7 +295,7 @@ impl Group {
         Ok(other.rank_of(self.world_rank(rank)).map_or(UNDEFINED, |rank| rank as i32))
     }
 
-    /// A rank argument as a member's index.
+    /// Returns a rank argument as a member's index.
     ///
     /// # Errors
     /// `MPI_ERR_RANK` for a rank outside this group.

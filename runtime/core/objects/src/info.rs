@@ -110,7 +110,7 @@ impl Info {
         )
     }
 
-    /// All pairs in order.
+    /// Returns all pairs in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.pairs.iter().map(|pair| (&*pair.0, &*pair.1))
     }
@@ -129,7 +129,7 @@ impl Default for Infos {
 }
 
 impl Infos {
-    /// A table with the contents of `MPI_INFO_ENV`.
+    /// Returns a table with the contents of `MPI_INFO_ENV`.
     pub fn new(env: Info) -> Infos {
         Infos {
             table: Owned::new(Naming { noun: "info object", class: ErrorClass::INFO, null: INFO_NULL }),
@@ -142,13 +142,13 @@ impl Infos {
         self.env = env;
     }
 
-    /// A handle of `rank` to a new object: empty for `MPI_Info_create`, filled for
+    /// Returns a handle of `rank` to a new object: empty for `MPI_Info_create`, filled for
     /// `MPI_Info_dup`, `MPI_Info_create_env` and the `get_info` calls.
     pub fn insert(&mut self, rank: u32, info: Info) -> Result<usize> {
         self.table.insert(rank, info)
     }
 
-    /// The object behind a handle, `MPI_INFO_ENV` included.
+    /// Returns the object behind a handle, `MPI_INFO_ENV` included.
     ///
     /// # Errors
     /// `MPI_ERR_INFO` for a null, unknown, freed or foreign handle.
@@ -156,12 +156,12 @@ impl Infos {
         if handle == INFO_ENV { Ok(&self.env) } else { self.table.get(rank, handle) }
     }
 
-    /// As [`get`](Self::get) for an argument that may be `MPI_INFO_NULL`.
+    /// Behaves as [`get`](Self::get) for an argument that may be `MPI_INFO_NULL`.
     pub fn get_optional(&self, rank: u32, handle: usize) -> Result<Option<&Info>> {
         if handle == INFO_NULL { Ok(None) } else { self.get(rank, handle).map(Some) }
     }
 
-    /// The object to change; `MPI_INFO_ENV` cannot be changed.
+    /// Returns the object to change; `MPI_INFO_ENV` cannot be changed.
     pub fn get_mut(&mut self, rank: u32, handle: usize) -> Result<&mut Info> {
         self.refuse_env(handle, "changed; change a copy made with MPI_Info_dup")?;
         self.table.get_mut(rank, handle)

@@ -24,7 +24,7 @@ macro_rules! predefined {
         impl Predefined {
             /// All of them.
             pub const ALL: &[Predefined] = &[$(Predefined::$name,)*];
-            /// The MPI name.
+            /// Returns the MPI name.
             pub const fn name(self) -> &'static str {
                 match self { $(Predefined::$name => stringify!($mpi),)* }
             }
@@ -53,7 +53,7 @@ predefined! {
 pub const OP_NULL: usize = abi::MPI_OP_NULL;
 
 impl Predefined {
-    /// The handle of the standard ABI.
+    /// Returns the handle of the standard ABI.
     pub const fn handle(self) -> usize {
         self as usize
     }

@@ -41,7 +41,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The predefined ones. `environment` is what `MPI_INFO_ENV` says.
+    /// Returns the predefined ones. `environment` is what `MPI_INFO_ENV` says.
     pub fn new(comms: Comms, environment: Info) -> Objects {
         Objects {
             comms,
@@ -64,8 +64,8 @@ impl Objects {
         !self.wins.is_empty() || !self.files.is_empty()
     }
 
-    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for
-    /// all ranks and all time.
+    /// Returns the pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one
+    /// handle for all ranks and all time.
     ///
     /// # Errors
     /// What [`Datatype::new`] fails with.

@@ -107,7 +107,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// The group of a process set, whose name is told apart from others in any case; `world` is all ranks.
+    /// Returns the group of a process set, whose name is told apart from others in any case; `world` is all
+    /// ranks.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` if there is no such set.
@@ -126,12 +127,12 @@ impl Sessions {
         }
     }
 
-    /// A group of the rank's is from a session.
+    /// Records that a group of the rank's is from a session.
     pub fn derive_group(&mut self, rank: u32, group: usize, session: usize) {
         self.groups.insert((rank, group), session);
     }
 
-    /// A group of the rank's is made of others: of their session, if they have one.
+    /// Records that a group of the rank's is made of others: of their session, if they have one.
     pub fn inherit_group(&mut self, rank: u32, from: &[usize], to: usize) {
         if self.groups.is_empty() {
             return;
@@ -143,14 +144,14 @@ impl Sessions {
         }
     }
 
-    /// A communicator of the rank's is made of a group: of its session, if it has one.
+    /// Records that a communicator of the rank's is made of a group: of its session, if it has one.
     pub fn derive_comm(&mut self, rank: u32, group: usize, comm: usize) {
         if let Some(&session) = self.groups.get(&(rank, group)) {
             self.comms.insert((rank, comm), session);
         }
     }
 
-    /// A communicator of the rank's is made of another one.
+    /// Records that a communicator of the rank's is made of another one.
     pub fn inherit_comm(&mut self, rank: u32, from: usize, to: usize) {
         if !self.comms.is_empty()
             && let Some(&session) = self.comms.get(&(rank, from))
@@ -159,14 +160,14 @@ impl Sessions {
         }
     }
 
-    /// The rank has freed a communicator.
+    /// Records that the rank has freed a communicator.
     pub fn forget_comm(&mut self, rank: u32, comm: usize) {
         if !self.comms.is_empty() {
             self.comms.remove(&(rank, comm));
         }
     }
 
-    /// The session that a communicator of the rank's was derived from.
+    /// Returns the session that a communicator of the rank's was derived from.
     pub fn of_comm(&self, rank: u32, comm: usize) -> Option<usize> {
         self.comms.get(&(rank, comm)).copied()
     }

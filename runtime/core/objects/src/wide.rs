@@ -54,7 +54,7 @@ fn normalise(negative: bool, exponent: i32, significand: u128) -> Unpacked {
 }
 
 impl Unpacked {
-    /// From a sign, a biased exponent and a significand of `bits` with explicit leading bit.
+    /// Builds it from a sign, a biased exponent and a significand of `bits` with explicit leading bit.
     fn new(negative: bool, biased: i32, significand: u128, bits: i32) -> Unpacked {
         if biased == 0x7fff {
             let fraction = significand & ((1 << (bits - 1)) - 1);
@@ -205,19 +205,19 @@ pub struct F80([u8; 16]);
 arithmetic!(F80);
 
 impl F80 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F80 {
         F80(bytes)
     }
-    /// Its bytes in memory, the padding zero.
+    /// Returns its bytes in memory, the padding zero.
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
-    /// This value in binary128 (exact).
+    /// Returns this value in binary128 (exact).
     pub fn to_f128(self) -> F128 {
         F128::pack(self.unpack())
     }
-    /// The nearest value.
+    /// Returns the nearest value.
     pub fn from_f128(value: F128) -> F80 {
         F80::pack(value.unpack())
     }
@@ -245,11 +245,11 @@ pub struct F128([u8; 16]);
 arithmetic!(F128);
 
 impl F128 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 16]) -> F128 {
         F128(bytes)
     }
-    /// Its bytes in memory.
+    /// Returns its bytes in memory.
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
@@ -280,15 +280,15 @@ impl Neg for F128 {
 pub struct F16([u8; 2]);
 
 impl F16 {
-    /// From its bytes in memory.
+    /// Builds it from its bytes in memory.
     pub fn from_ne_bytes(bytes: [u8; 2]) -> F16 {
         F16(bytes)
     }
-    /// Its bytes in memory.
+    /// Returns its bytes in memory.
     pub fn to_ne_bytes(self) -> [u8; 2] {
         self.0
     }
-    /// This value.
+    /// Returns this value.
     pub fn to_f32(self) -> f32 {
         let bits = u32::from(u16::from_ne_bytes(self.0));
         let (sign, exponent, fraction) = ((bits & 0x8000) << 16, bits >> 10 & 0x1f, bits & 0x3ff);
@@ -298,7 +298,7 @@ impl F16 {
             _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
         }
     }
-    /// The nearest value.
+    /// Returns the nearest value.
     pub fn from_f32(value: f32) -> F16 {
         let bits = value.to_bits();
         let (sign, magnitude) = ((bits >> 16 & 0x8000) as u16, f32::from_bits(bits & 0x7fff_ffff));
@@ -352,14 +352,14 @@ macro_rules! complex {
         pub struct $name($part, $part);
 
         impl $name {
-            /// From its bytes in memory.
+            /// Builds it from its bytes in memory.
             pub fn from_ne_bytes(bytes: [u8; 2 * size_of::<$part>()]) -> $name {
                 let part = |chunk: Option<&[u8; size_of::<$part>()]>| {
                     <$part>::from_ne_bytes(*chunk.expect("half of the bytes"))
                 };
                 $name(part(bytes.first_chunk()), part(bytes.last_chunk()))
             }
-            /// Its bytes in memory.
+            /// Returns its bytes in memory.
             pub fn to_ne_bytes(self) -> [u8; 2 * size_of::<$part>()] {
                 let mut bytes = [0; 2 * size_of::<$part>()];
                 let (real, imaginary) = bytes.split_at_mut(size_of::<$part>());
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An `f64` as the wider types hold it, built from the definition of binary64.
+    /// Returns an `f64` as the wider types hold it, built from the definition of binary64.
     fn unpack(value: f64) -> Unpacked {
         let bits = value.to_bits();
         let (negative, biased, fraction) =
@@ -408,7 +408,7 @@ mod tests {
             ),
         }
     }
-    /// The nearest `f64` whose exponent is that of a normal number.
+    /// Returns the nearest `f64` whose exponent is that of a normal number.
     fn to_f64(value: Unpacked) -> f64 {
         let (negative, biased, significand) = value.round(53);
         let magnitude = match biased {

@@ -52,7 +52,7 @@ impl Units {
             Units::Each(units.collect())
         }
     }
-    /// A member's.
+    /// Returns a member's.
     #[inline]
     pub fn get(&self, member: u32) -> i64 {
         match self {

@@ -74,7 +74,7 @@ pub trait Chapter {
         Ok(())
     }
 
-    /// The mounted rank has freed its persistent request of this number.
+    /// Records that the mounted rank has freed its persistent request of this number.
     fn freed(&mut self, _: u32) {}
 
     /// A shared network delivered a message of the chapter, which is in its own words.
@@ -93,7 +93,7 @@ pub trait Chapter {
         false
     }
 
-    /// A communicator is no more; another may get its index.
+    /// Records that a communicator is no more; another may get its index.
     fn forget_comm(&mut self, _: u32) {}
 
     /// Returns the first thing of `rank` that must wait until nothing can come before it: when that is, and

@@ -146,8 +146,8 @@ impl Fabric {
         self.launched += 1;
         EventKey { time: at, source: from, sequence: (departure as u64) << 62 | self.launched }
     }
-    /// Numbers a message that leaves for a shared network. Returns it; `flight` is what happens here when it
-    /// has been delivered.
+    /// Numbers a message that leaves for a shared network, and returns the number. `flight` is what happens
+    /// here when it has been delivered.
     pub fn number(&mut self, key: EventKey, to: u32, bytes: u64, flight: Flight) -> Message {
         let id = self.flights.insert(flight);
         Message {

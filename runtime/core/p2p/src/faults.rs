@@ -131,13 +131,13 @@ impl Faults {
         self.doomed.get(&rank).copied()
     }
 
-    /// The first thing that a rank has to look at. O(1) where there is none.
+    /// Returns the first thing that a rank has to look at. O(1) where there is none.
     #[inline]
     pub fn first_alarm(&self, rank: u32) -> Option<Time> {
         if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }
     }
 
-    /// A rank looks at what it has to up to `time`: it gets to know of revocations.
+    /// Records that a rank looks at what it has to up to `time`: it gets to know of revocations.
     pub fn take_alarms(&mut self, rank: u32, time: Time) {
         if let Some(alarms) = self.alarms.get_mut(&rank) {
             while alarms.first().is_some_and(|&first| first <= time) {
@@ -169,14 +169,14 @@ impl Faults {
         }
     }
 
-    /// A rank has waited until nothing can come before `clock`: it knows who has failed by then.
+    /// Records that a rank has waited until nothing can come before `clock`: it knows who has failed by then.
     pub fn learn(&mut self, rank: u32, clock: Time) {
         self.learned.insert(rank, clock);
         self.behind.remove(&rank);
     }
 
-    /// An operation of this rank has failed because another rank has or a communicator is revoked: it looks
-    /// around at its next call.
+    /// Records that an operation of this rank has failed because another rank has or a communicator is
+    /// revoked: it looks around at its next call.
     pub fn falls_behind(&mut self, rank: u32) {
         self.behind.insert(rank);
     }
@@ -201,8 +201,8 @@ impl Faults {
         self.acknowledged.get(&(rank, context)).copied().unwrap_or(0)
     }
 
-    /// The members of a group that have failed and are known by `clock` to have, with their places among all
-    /// that have, in the order of these.
+    /// Returns the members of a group that have failed and are known by `clock` to have, with their places
+    /// among all that have, in the order of these.
     pub fn known_in<'a>(&'a self, group: &'a Group, clock: Time) -> impl Iterator<Item = (u32, Failed)> + 'a {
         let known = (0..).zip(&self.failed).take_while(move |(_, failed)| self.known(failed) <= clock);
         known
@@ -228,7 +228,7 @@ impl Faults {
         self.revocation(rank, context).is_some()
     }
 
-    /// Why nothing goes on in a context, if a rank has been told that its communicator is revoked.
+    /// Returns why nothing goes on in a context, if a rank has been told that its communicator is revoked.
     fn revocation(&self, rank: u32, context: u32) -> Option<Fault> {
         let revoked = self.revoked.get(&(rank, context)).filter(|revoked| revoked.known)?;
         Some(Fault { class: ErrorClass::REVOKED, known: revoked.at, rank })

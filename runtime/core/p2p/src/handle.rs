@@ -31,7 +31,7 @@ pub fn of_node(index: u32) -> usize {
     encode(index)
 }
 
-/// The handle of table request `index`.
+/// Returns the handle of table request `index`.
 #[inline]
 pub fn of_cold(index: u32) -> usize {
     encode(index) | 8

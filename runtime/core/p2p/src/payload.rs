@@ -21,7 +21,7 @@ fn class(bytes: usize) -> usize {
 }
 
 impl Pool {
-    /// An empty buffer with room for `bytes`.
+    /// Returns an empty buffer with room for `bytes`.
     #[inline]
     pub fn alloc(&mut self, bytes: usize) -> u32 {
         if bytes <= KEEP
@@ -46,12 +46,12 @@ impl Pool {
             }
         }
     }
-    /// The buffer's bytes.
+    /// Returns the buffer's bytes.
     #[inline]
     pub fn get(&self, index: u32) -> &[u8] {
         &self.buffers[index as usize]
     }
-    /// The buffer, to be filled.
+    /// Returns the buffer, to be filled.
     #[inline]
     pub fn get_mut(&mut self, index: u32) -> &mut Vec<u8> {
         &mut self.buffers[index as usize]

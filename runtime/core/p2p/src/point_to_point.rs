@@ -35,7 +35,8 @@ pub type Peer = (i32, i32, usize);
 /// The greatest tag (`MPI_TAG_UB`).
 pub const TAG_UB: i32 = i32::MAX;
 
-/// The failure of a call that gives a tag out of range; `any` says whether `MPI_ANY_TAG` were allowed.
+/// Returns the failure of a call that gives a tag out of range; `any` says whether `MPI_ANY_TAG` were
+/// allowed.
 #[cold]
 pub fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
     let what = if any { "0 to MPI_TAG_UB, or MPI_ANY_TAG" } else { "0 to MPI_TAG_UB" };
@@ -47,7 +48,7 @@ pub fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
 // in a copy.
 pub const FIRST_MEMORY: usize = 4096;
 
-/// The failure of a call whose buffer is no memory.
+/// Returns the failure of a call whose buffer is no memory.
 #[cold]
 pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     let text = match buffer.0 {

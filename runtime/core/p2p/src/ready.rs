@@ -36,12 +36,12 @@ struct Stretch {
 }
 
 impl Ready {
-    /// All of `count` ranks from `first` on, the first one first.
+    /// Returns all of `count` ranks from `first` on, the first one first.
     pub fn all(first: u32, count: u32) -> Ready {
         let stack = if count == 0 { Vec::new() } else { vec![Stretch { first, count }] };
         Ready { stack, count: count as usize, ..Ready::default() }
     }
-    /// These ranks, where a rank's turn is known some switches ahead.
+    /// Returns these ranks, where a rank's turn is known some switches ahead.
     pub fn looking_ahead(self) -> Ready {
         Ready { depth: UPCOMING, ..self }
     }
@@ -65,7 +65,7 @@ impl Ready {
     pub fn lag(&mut self, rank: u32, clock: Time) {
         self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
     }
-    /// The next rank that is not lagging.
+    /// Returns the next rank that is not lagging.
     #[inline]
     pub fn next_rank(&mut self) -> Option<u32> {
         if self.depth == 0 {
@@ -80,7 +80,7 @@ impl Ready {
         }
         self.next_of_few()
     }
-    /// The next rank where the list of the next is not full, or nobody is left to join it.
+    /// Returns the next rank where the list of the next is not full, or nobody is left to join it.
     #[inline(never)]
     fn next_of_few(&mut self) -> Option<u32> {
         if self.coming == 0 {
@@ -126,11 +126,11 @@ impl Ready {
     pub fn has_lagging(&self) -> bool {
         !self.lagging.is_empty()
     }
-    /// The least clock among lagging senders.
+    /// Returns the least clock among lagging senders.
     pub fn least_lagging(&mut self) -> Option<Time> {
         self.lagging.peek().map(|key| key.time)
     }
-    /// The lagging sender with the least clock.
+    /// Returns the lagging sender with the least clock.
     pub fn next_lagging(&mut self) -> Option<u32> {
         self.lagging.pop().map(|(_, rank)| rank)
     }

@@ -43,7 +43,8 @@ pub struct Region {
 type Block = (usize, usize);
 
 impl Region {
-    /// So many elements at an address; `None` if there is no byte, or what the program says is no memory.
+    /// Returns so many elements at an address; `None` if there is no byte, or what the program says is no
+    /// memory.
     pub fn of(at: usize, elements: u64, datatype: &Rc<Datatype>, touch: Touch) -> Option<Region> {
         let last = i64::try_from(elements.checked_sub(1)?).ok()?.checked_mul(datatype.extent())?;
         let (low, high) =
@@ -54,7 +55,7 @@ impl Region {
         (datatype.size != 0 && first < end).then_some(Region { first, end, touch, shape })
     }
 
-    /// So many bytes side by side.
+    /// Returns so many bytes side by side.
     pub fn plain(first: usize, bytes: u64, touch: Touch) -> Option<Region> {
         let end = first.checked_add(usize::try_from(bytes).ok()?)?;
         (first < end).then_some(Region { first, end, touch, shape: None })

@@ -19,7 +19,7 @@ use objects::slab::Slab;
 use rustc_hash::FxHashMap;
 use std::ops::{Index, IndexMut};
 
-/// The failure of a call that was given a handle which is no active request.
+/// Returns the failure of a call that was given a handle which is no active request.
 #[cold]
 pub fn invalid(handle: usize) -> Box<Failure> {
     Failure::new(
@@ -31,7 +31,7 @@ pub fn invalid(handle: usize) -> Box<Failure> {
     )
 }
 
-/// The failure of a call that was given a request twice.
+/// Returns the failure of a call that was given a request twice.
 #[cold]
 pub fn stands_twice(handle: usize) -> Box<Failure> {
     let text = format!(

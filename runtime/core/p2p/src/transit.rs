@@ -20,7 +20,7 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// By a formula, its sender done with it: all that is to be known is when it arrives.
+    /// Returns it by a formula, its sender done with it: all that is to be known is when it arrives.
     #[inline(always)]
     pub fn at(arrival: Time) -> Transit {
         Transit { arrival, flags: 0, request: NIL, flight: NIL }

@@ -40,7 +40,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The network of a built machine; `node` consecutive ranks share a node of it.
+    /// Returns the network of a built machine; `node` consecutive ranks share a node of it.
     pub fn new(built: Built, node: u32) -> Wire {
         let Built { network, placement, overheads, storage, .. } = built;
         let way = network.lookahead(Endpoint(0));
@@ -152,14 +152,14 @@ impl Wire {
     pub fn is_shared(&self) -> bool {
         self.shared
     }
-    /// The shared network, where it is.
+    /// Returns the shared network, where it is.
     pub fn shared(&mut self) -> Option<&mut (dyn Shared + Send)> {
         self.network.as_mut()?.shared_mut()
     }
     fn shared_here(&self) -> Option<&(dyn Shared + Send)> {
         self.network.as_ref()?.shared()
     }
-    /// Why the shared network will deliver nothing more of what is under way, if so.
+    /// Returns why the shared network will deliver nothing more of what is under way, if so.
     pub fn stuck(&self) -> Option<String> {
         self.shared_here().and_then(Shared::stuck)
     }
@@ -172,7 +172,7 @@ impl Wire {
     pub fn link_series(&self, end: Time) -> Option<network::LinkSeries> {
         self.shared_here()?.series(end)
     }
-    /// The next event of the shared network.
+    /// Returns the next event of the shared network.
     pub fn next_event(&self) -> Option<Time> {
         self.shared_here().and_then(Shared::next_event)
     }

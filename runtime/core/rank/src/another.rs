@@ -64,7 +64,7 @@ fn state<R>(f: impl FnOnce(&mut ProgramSet) -> R) -> R {
     unsafe { STATE.with(|state| f(state.get_or_insert_default())) }
 }
 
-/// The first program's ranks are prepared: others may be loaded from now on.
+/// Records that the first program's ranks are prepared: others may be loaded from now on.
 pub(crate) fn allow(common: Common) {
     state(|state| state.common = Some(common));
 }
@@ -95,7 +95,7 @@ pub fn load(path: &Path) -> Result<u8, String> {
     Ok(loaded::add(path, loaded))
 }
 
-/// The program of this number, for the first of its ranks.
+/// Returns the program of this number, for the first of its ranks.
 pub(crate) fn take(number: u8) -> Box<Another> {
     state(|state| state.ready[usize::from(number) - 1].take()).expect("it was loaded, and is taken once")
 }
@@ -153,8 +153,8 @@ fn leave_behind(common: &Common) -> Result<Swapped, String> {
     Swapped::new(private, common.config.ranks)
 }
 
-/// A file that only this process has, by the name under which it can be opened for as long as the process
-/// lives.
+/// Returns a file that only this process has, by the name under which it can be opened for as long as the
+/// process lives.
 fn in_memory(bytes: &[u8]) -> std::io::Result<CString> {
     // SAFETY: a valid name.
     let descriptor = unsafe { libc::memfd_create(c"xsim-program".as_ptr(), libc::MFD_CLOEXEC) };
@@ -191,8 +191,8 @@ fn show(library: &Image) {
     unsafe { libc::dlopen(library.file().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_GLOBAL) };
 }
 
-/// A variable that the program has a copy of, while what was loaded before has and uses another: more than a
-/// pointer or number, which is its own.
+/// Returns a variable that the program has a copy of, while what was loaded before has and uses another: more
+/// than a pointer or number, which is its own.
 fn kept_twice(image: &Image, before: &[Image]) -> Option<String> {
     image.borrowed().into_iter().find_map(|(range, name)| {
         // SAFETY: looks up a symbol by a valid name, in what every library sees.

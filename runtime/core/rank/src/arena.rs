@@ -63,7 +63,7 @@ struct FreeRecord {
     class: u32,
 }
 
-/// The free list for a size, and the units that its records have.
+/// Returns the free list for a size, and the units that its records have.
 #[inline]
 fn class(units: u32) -> (usize, u32) {
     if units <= EXACT {
@@ -77,7 +77,7 @@ fn class(units: u32) -> (usize, u32) {
     (EXACT as usize + 1 + (shift as usize - 3) * 8 + (steps as usize - 8), steps << shift)
 }
 
-/// The units of a class's records: the inverse of [`class`].
+/// Returns the units of a class's records: the inverse of [`class`].
 fn units(class: u32) -> u32 {
     match class.checked_sub(EXACT + 1) {
         None => class,
@@ -126,13 +126,13 @@ impl Arena {
         ((bytes + (1 << self.shift) - 1) >> self.shift) as u32
     }
 
-    /// The class of records that hold `bytes`: a small number, which the caller keeps.
+    /// Returns the class of records that hold `bytes`: a small number, which the caller keeps.
     #[inline]
     pub(crate) fn class(&self, bytes: usize) -> u16 {
         class(self.units(bytes)).0 as u16
     }
 
-    /// A record of at least `bytes`; returns its number.
+    /// Returns a record of at least `bytes`; returns its number.
     ///
     /// # Panics
     /// When the reservation is used up.
@@ -267,7 +267,7 @@ impl Arena {
         }
     }
 
-    /// All records of a segment are free: forgets where they begin.
+    /// Records that all records of a segment are free: forgets where they begin.
     #[cold]
     fn dissolve(&mut self, index: u32) {
         let mut record = index * SEGMENT;
@@ -301,13 +301,13 @@ impl Arena {
         self.address(record) as *mut FreeRecord
     }
 
-    /// The address of a record.
+    /// Returns the address of a record.
     #[inline]
     pub(crate) fn address(&self, record: u32) -> usize {
         self.base + ((record as usize) << self.shift)
     }
 
-    /// Bytes of memory that records have taken so far, free ones included.
+    /// Returns the bytes of memory that records have taken so far, free ones included.
     pub(crate) fn used(&self) -> usize {
         (self.segments.len() * SEGMENT as usize + (self.capacity - self.large) as usize) << self.shift
     }

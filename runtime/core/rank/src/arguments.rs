@@ -30,7 +30,7 @@ impl ArgumentVector {
         self.strings.len() as i32
     }
 
-    /// Bytes that [`ArgumentVector::write`] needs, a multiple of 16.
+    /// Returns the bytes that [`ArgumentVector::write`] needs, a multiple of 16.
     pub(crate) fn bytes(&self) -> usize {
         ((self.places.len() + 1) * size_of::<usize>() + self.text.len()).next_multiple_of(16)
     }

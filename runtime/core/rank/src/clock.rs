@@ -9,7 +9,7 @@ pub const EPOCH: i64 = 1_767_225_600;
 const PS_PER_NS: u64 = 1_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The running rank's virtual time; `None` if the call does not come from a rank.
+/// Returns the running rank's virtual time; `None` if the call does not come from a rank.
 #[inline]
 pub fn now() -> Option<Time> {
     if let Some(time) = beside() {
@@ -27,7 +27,7 @@ pub fn beside() -> Option<Time> {
     helpers::owner().map(|rank| Time::from_ps(helpers::clock_ns(rank).saturating_mul(PS_PER_NS)))
 }
 
-/// The running rank has read its clock.
+/// Records that the running rank has read its clock.
 #[inline]
 pub fn publish(time: Time) {
     if now::has_helpers() {
@@ -40,8 +40,8 @@ pub fn now_ns() -> Option<u64> {
     now().map(|time| time.as_ps() / PS_PER_NS)
 }
 
-/// A clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at zero.
-/// First the rank takes the signals of its timers.
+/// Returns a clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at
+/// zero. First the rank takes the signals of its timers.
 pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
     timers::ring();
     let ns = now_ns()?;

@@ -67,7 +67,7 @@ pub(crate) fn is_report(handler: usize) -> bool {
     handler == report as *const () as usize
 }
 
-/// The number by which the user knows a rank of this process.
+/// Returns the number by which the user knows a rank of this process.
 pub(crate) fn global(rank: u32) -> usize {
     FIRST.load(Relaxed) + rank as usize
 }

@@ -42,7 +42,7 @@ impl MemoryDelta {
     pub(crate) const fn none() -> MemoryDelta {
         MemoryDelta { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
     }
-    /// Bytes of the difference.
+    /// Returns the bytes of the difference.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         header(self.groups, self.count) + 4 * self.lanes
@@ -52,7 +52,7 @@ impl MemoryDelta {
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0
     }
-    /// The lines that differ, each with its lanes that do.
+    /// Returns the lines that differ, each with its lanes that do.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, u16)> {
         let lines =
             (0..self.groups).flat_map(|group| set(self.dirty[group]).map(move |line| group * GROUP + line));
@@ -60,7 +60,7 @@ impl MemoryDelta {
     }
 }
 
-/// Bytes before the lanes, of so many groups and lines that differ.
+/// Returns the bytes before the lanes, of so many groups and lines that differ.
 #[inline]
 fn header(groups: usize, count: usize) -> usize {
     (2 + 2 * groups + 2 * count).next_multiple_of(4)
@@ -102,8 +102,8 @@ const fn plain<const WHOLE: bool>() -> Kernels {
     Kernels { compare: compare_plain::<WHOLE>, keep: keep_plain, rebuild: rebuild_plain::<WHOLE> }
 }
 
-/// The fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that nobody
-/// looks at `own`.
+/// Returns the fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that
+/// nobody looks at `own`.
 pub(crate) fn kernels<const WHOLE: bool>() -> Kernels {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f")
@@ -132,7 +132,7 @@ pub(crate) unsafe fn head_of(from: *const u8) -> u16 {
     unsafe { from.cast::<u16>().read() }
 }
 
-/// Lines of a group, from 0, of those that `bits` names.
+/// Returns the lines of a group, from 0, of those that `bits` names.
 #[inline(always)]
 fn set(mut bits: u16) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

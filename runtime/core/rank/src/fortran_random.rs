@@ -79,7 +79,7 @@ fn put(mut state: Vec<i32>) {
     unsafe { SEED.get::<Seed>()(null_mut(), &mut GfortranDescriptor::of(&mut state), null_mut()) };
 }
 
-/// The state that a rank begins with: words of the splitmix64 sequence from its global number.
+/// Returns the state that a rank begins with: words of the splitmix64 sequence from its global number.
 fn first(rank: u32) -> Vec<i32> {
     let mut word = crate::crash::global(rank) as u64;
     let mut next = || {
@@ -125,7 +125,7 @@ pub fn reseed() -> bool {
     true
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

@@ -139,7 +139,7 @@ impl Private {
         })
     }
 
-    /// Bytes of all regions.
+    /// Returns the bytes of all regions.
     pub(crate) fn bytes(&self) -> usize {
         self.regions.iter().map(|r| r.range.len()).sum()
     }
@@ -198,7 +198,7 @@ impl Swapped {
         }
     }
 
-    /// Bytes of saved values.
+    /// Returns the bytes of saved values.
     pub(crate) fn saved_bytes(&self) -> usize {
         match self {
             Swapped::Whole(whole) => whole.saved_bytes(),
@@ -207,7 +207,7 @@ impl Swapped {
     }
 }
 
-/// The program and those of its libraries that each rank has for itself.
+/// Returns the program and those of its libraries that each rank has for itself.
 pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
     // SAFETY: looks up a symbol by a valid name.
     let allocator = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"free".as_ptr()) } as usize;

@@ -43,7 +43,7 @@ pub fn set(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
 }
 
-/// The table, if it was set.
+/// Returns the table, if it was set.
 #[inline]
 pub fn get() -> Option<&'static Hooks> {
     HOOKS.get()

@@ -94,13 +94,13 @@ pub struct HostClock {
     cpu: libc::clockid_t,
 }
 
-/// The host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks are those
-/// of the rank that runs.
+/// Returns the host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks
+/// are those of the rank that runs.
 pub fn now_ns() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// The processor's time stamp counter: some 10^9 ticks a second.
+/// Returns the processor's time stamp counter: some 10^9 ticks a second.
 #[inline]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -112,7 +112,7 @@ pub fn ticks() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// The counter, read once all that was begun before is done.
+/// Returns the counter, read once all that was begun before is done.
 #[inline]
 fn ticks_when_done() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -123,7 +123,7 @@ fn ticks_when_done() -> u64 {
     ticks()
 }
 
-/// A kernel clock in nanoseconds, past any interposed `clock_gettime`.
+/// Returns a kernel clock in nanoseconds, past any interposed `clock_gettime`.
 pub(crate) fn kernel_ns(clock: libc::clockid_t) -> u64 {
     let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the system call writes one timespec.
@@ -177,7 +177,7 @@ impl HostClock {
         clock.scaled(1.0)
     }
 
-    /// This clock, for a virtual processor that needs `factor` times as long.
+    /// Returns this clock, for a virtual processor that needs `factor` times as long.
     pub fn scaled(mut self, factor: f64) -> HostClock {
         let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
         self.factor = factor;
@@ -229,7 +229,8 @@ impl HostClock {
         self.means[usize::from(function) % PLACES].left != 0
     }
 
-    /// A brief call of `function` was made within the interval, which goes on and does not contain it.
+    /// Records that a brief call of `function` was made within the interval, which goes on and does not
+    /// contain it.
     #[inline]
     pub fn leave_out(&mut self, function: u16) {
         let mean = &mut self.means[usize::from(function) % PLACES];
@@ -265,7 +266,7 @@ impl HostClock {
         self.started = self.cpu_at + self.reading;
     }
 
-    /// Nothing is the rank's until the clock is started.
+    /// Records that nothing is the rank's until the clock is started.
     pub fn pause(&mut self) {
         self.started = PAUSED;
     }

@@ -147,7 +147,7 @@ impl Image {
         self.name.is_empty()
     }
 
-    /// The file that it is in.
+    /// Returns the file that it is in.
     pub(crate) fn file(&self) -> CString {
         if self.is_first() {
             c"/proc/self/exe".to_owned()
@@ -156,7 +156,7 @@ impl Image {
         }
     }
 
-    /// Every loaded image; the program is the first.
+    /// Returns every loaded image; the program is the first.
     pub(crate) fn all() -> Vec<Image> {
         unsafe extern "C" fn each(info: *mut dl_phdr_info, _: usize, images: *mut c_void) -> i32 {
             // SAFETY: the loader passes a valid description, and `images` is the vector given below.
@@ -207,7 +207,7 @@ impl Image {
         start & !(PAGE - 1)..end.next_multiple_of(PAGE)
     }
 
-    /// All loaded segments.
+    /// Returns all loaded segments.
     pub(crate) fn segments(&self) -> Vec<LoadedSegment> {
         self.loads()
             .map(|h| LoadedSegment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes })
@@ -241,7 +241,8 @@ impl Image {
         found
     }
 
-    /// The image's thread-local block of this thread, and how much of it is initialised from the file.
+    /// Returns the image's thread-local block of this thread, and how much of it is initialised from the
+    /// file.
     pub(crate) fn thread_local(&self) -> Option<Range<usize>> {
         let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;
         (self.tls != 0 && header.bytes != 0).then(|| self.tls..self.tls + header.bytes)
@@ -256,7 +257,7 @@ impl Image {
         }
     }
 
-    /// The value of a dynamic tag, also if it is hidden from the loader.
+    /// Returns the value of a dynamic tag, also if it is hidden from the loader.
     fn tag(&self, wanted: usize) -> Option<usize> {
         let dynamic = self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC)?;
         let mut at = dynamic.address as *const [usize; 2];
@@ -272,7 +273,7 @@ impl Image {
         }
     }
 
-    /// An address in the dynamic section: the loader has relocated some of them in place.
+    /// Returns an address in the dynamic section: the loader has relocated some of them in place.
     fn pointer(&self, tag: usize) -> Option<usize> {
         self.tag(tag).map(|value| if value < self.bias { value + self.bias } else { value })
     }
@@ -394,7 +395,7 @@ impl Image {
         self.refers(|name| STARTS.iter().any(|start| name.starts_with(start)))
     }
 
-    /// A function or variable that this library, or one that it needs, defines.
+    /// Returns a function or variable that this library, or one that it needs, defines.
     pub(crate) fn symbol(&self, name: &CStr) -> Option<usize> {
         let path = CString::new(self.name.as_str()).ok()?;
         // SAFETY: asks for a library that is loaded, by a valid path, and looks up a symbol in it.
@@ -406,7 +407,7 @@ impl Image {
         }
     }
 
-    /// Every word that the loader relocated to an address.
+    /// Returns every word that the loader relocated to an address.
     pub(crate) fn address_slots(&self) -> Vec<RelocatedWord> {
         let mut slots = Vec::new();
         for relocation in self.relocations().into_iter().flatten() {

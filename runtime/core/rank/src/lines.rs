@@ -27,7 +27,7 @@ macro_rules! fastest {
 /// Comparison of at most 64 lines at `a` and `b`: bit k of the result is set if line k differs.
 pub(crate) type Differ = unsafe fn(a: *const u8, b: *const u8, lines: usize) -> u64;
 
-/// The fastest comparison that this processor has.
+/// Returns the fastest comparison that this processor has.
 pub(crate) fn differ() -> Differ {
     fastest!(differ_avx512, differ_avx2, differ_scalar)
 }
@@ -92,7 +92,7 @@ unsafe fn differ_avx512(a: *const u8, b: *const u8, lines: usize) -> u64 {
 /// Copies whole lines.
 pub(crate) type Copy = unsafe fn(from: *const u8, to: *mut u8, lines: usize);
 
-/// The fastest copy of a few lines that this processor has: `memcpy` takes ten times as long for
+/// Returns the fastest copy of a few lines that this processor has: `memcpy` takes ten times as long for
 /// some kilobytes, since it starts up a string instruction.
 pub(crate) fn copy() -> Copy {
     fastest!(copy_avx512, copy_avx2, copy_plain)
@@ -141,7 +141,7 @@ unsafe fn copy_avx512(from: *const u8, to: *mut u8, lines: usize) {
 /// Keeps whole lines elsewhere and puts others in their place.
 pub(crate) type Exchange = unsafe fn(live: *mut u8, keep: *mut u8, load: *const u8, lines: usize);
 
-/// The fastest exchange of a few lines that this processor has.
+/// Returns the fastest exchange of a few lines that this processor has.
 pub(crate) fn exchange() -> Exchange {
     fastest!(exchange_avx512, exchange_plain, exchange_plain)
 }
@@ -179,7 +179,7 @@ unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: 
 pub(crate) type Fits =
     unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
 
-/// The fastest that this processor has.
+/// Returns the fastest that this processor has.
 pub(crate) fn fits() -> Fits {
     fastest!(fits_avx512, fits_avx2, fits_plain)
 }
@@ -255,7 +255,7 @@ pub(crate) unsafe fn copy_line(from: *const u8, to: *mut u8) {
     unsafe { std::ptr::copy_nonoverlapping(from, to, LINE) }
 }
 
-/// Every way that this processor has to see whether lines fit.
+/// Returns every way that this processor has to see whether lines fit.
 #[cfg(test)]
 pub(crate) fn all_fits() -> Vec<Fits> {
     let mut kernels: Vec<Fits> = vec![fits_plain, fits()];
@@ -266,7 +266,7 @@ pub(crate) fn all_fits() -> Vec<Fits> {
     kernels
 }
 
-/// Words that look random, the same from the same seed.
+/// Returns the words that look random, the same from the same seed.
 #[cfg(test)]
 pub(crate) fn random_words(mut seed: u64) -> impl FnMut() -> u32 {
     move || {

@@ -30,7 +30,7 @@ pub fn count() -> u8 {
     COUNT.load(Relaxed)
 }
 
-/// The number of the program in this file, if it is loaded.
+/// Returns the number of the program in this file, if it is loaded.
 pub(crate) fn number(path: &Path) -> Option<u8> {
     known(|known| known.iter().position(|known| known.path == path)).map(|index| index as u8 + 1)
 }

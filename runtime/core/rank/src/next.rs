@@ -10,7 +10,7 @@ pub struct NextSymbol {
 }
 
 impl NextSymbol {
-    /// A symbol by its name.
+    /// Returns a symbol by its name.
     pub const fn new(name: &'static CStr) -> NextSymbol {
         NextSymbol { name, found: AtomicUsize::new(0) }
     }
@@ -33,7 +33,7 @@ impl NextSymbol {
         }
     }
 
-    /// The function as a pointer of type `F`.
+    /// Returns the function as a pointer of type `F`.
     ///
     /// # Safety
     /// `F` is the function pointer type of the symbol.

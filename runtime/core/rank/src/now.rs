@@ -53,7 +53,7 @@ static NOW: Now = Now {
     extras: AtomicU8::new(0),
 };
 
-/// The rank (local number) that is mounted and running its own code now, if any.
+/// Returns the rank (local number) that is mounted and running its own code now, if any.
 #[inline]
 pub fn current() -> Option<u32> {
     let rank = NOW.rank.load(Relaxed);
@@ -70,7 +70,7 @@ pub(crate) fn is_any_started() -> bool {
     NOW.base.load(Relaxed) != 0
 }
 
-/// The rank for which the scheduler calls a function of the program now, if any.
+/// Returns the rank for which the scheduler calls a function of the program now, if any.
 pub(crate) fn served() -> Option<u32> {
     let rank = SERVED.load(Relaxed);
     (rank != NOBODY).then_some(rank)
@@ -116,7 +116,7 @@ pub(crate) fn is_ending() -> bool {
     NOW.finished.load(Relaxed) != 0
 }
 
-/// The rank has ended with this status.
+/// Records that the rank has ended with this status.
 pub(crate) fn end(status: i32) {
     NOW.status.store(status, Relaxed);
     NOW.finished.store(ENDED, Relaxed);
@@ -128,7 +128,8 @@ pub(crate) fn home() -> *mut usize {
     NOW.home.as_ptr()
 }
 
-/// The stack in place: lowest usable address and base; nothing lies between them while no rank has a stack.
+/// Returns the stack in place: lowest usable address and base; nothing lies between them while no rank has a
+/// stack.
 #[inline]
 pub fn bounds() -> (usize, usize) {
     (NOW.limit.load(Relaxed), NOW.base.load(Relaxed))
@@ -154,7 +155,7 @@ pub(crate) fn called_since_mark() -> bool {
     NOW.call.load(Relaxed) & STALE == 0
 }
 
-/// The last name given to [`note_call`] by the running rank.
+/// Returns the last name given to [`note_call`] by the running rank.
 pub fn last_call() -> Option<&'static str> {
     let name = (NOW.call.load(Relaxed) & !STALE) as *const &'static str;
     // SAFETY: null, or the address that `note_call` was given.
@@ -239,7 +240,7 @@ pub(crate) fn is_simulating_thread() -> bool {
     NOW.errno.load(Relaxed) == unsafe { libc::__errno_location() }
 }
 
-/// The thread's errno.
+/// Returns the thread's errno.
 #[inline(always)]
 pub(crate) fn errno() -> i32 {
     // SAFETY: set by `set_thread_state` before any rank runs, to an address that lives as long as the thread.
@@ -253,7 +254,7 @@ pub(crate) fn set_errno(errno: i32) {
     unsafe { *NOW.errno.load(Relaxed) = errno };
 }
 
-/// The thread's C++ exception state; zeros without a C++ runtime.
+/// Returns the thread's C++ exception state; zeros without a C++ runtime.
 #[inline]
 pub(crate) fn exceptions() -> [usize; 2] {
     let exceptions = NOW.exceptions.load(Relaxed);

@@ -29,7 +29,7 @@ impl<T> PerRank<T> {
         unsafe { self.0.with(|table| table.get_or_insert_default().insert(rank, value)) }
     }
 
-    /// As `put`, for a value that is exchanged at each switch from then on.
+    /// Behaves as `put`, for a value that is exchanged at each switch from then on.
     pub(crate) fn put_exchanged(&self, rank: u32, value: T) -> Option<T> {
         now::mark_private();
         self.put(rank, value)

@@ -44,7 +44,7 @@ impl Program {
         Program { main, init, arguments: ArgumentVector::new(strings), environment, image, libraries: images }
     }
 
-    /// The program's arguments, its own name first.
+    /// Returns the program's arguments, its own name first.
     pub fn arguments(&self) -> Vec<OsString> {
         self.arguments.strings().iter().map(|s| OsString::from_vec(s.to_bytes().to_vec())).collect()
     }

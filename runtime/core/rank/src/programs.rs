@@ -35,7 +35,7 @@ impl Programs {
         Programs { of: vec![0; ranks as usize], members: Vec::new(), first, left_behind: None }
     }
 
-    /// A rank is of this program from now on.
+    /// Records that a rank is of this program from now on.
     pub(crate) fn assign(&mut self, rank: u32, program: u8) {
         while self.members.len() < usize::from(program) {
             let Another { globals, has_libraries, life, left_behind } =
@@ -97,12 +97,12 @@ impl Programs {
         late::ended(rank);
     }
 
-    /// All ranks have ended.
+    /// Records that all ranks have ended.
     pub(crate) fn destroy_shared(&self) {
         self.members.iter().for_each(|member| lifecycle::destroy_shared(member.life));
     }
 
-    /// Bytes that parked ranks keep of the globals of these programs.
+    /// Returns the bytes that parked ranks keep of the globals of these programs.
     pub(crate) fn saved_bytes(&self) -> usize {
         let left = self.left_behind.as_ref().map_or(0, |left| left.saved_bytes());
         self.members.iter().map(|member| member.globals.saved_bytes()).sum::<usize>()

@@ -40,7 +40,8 @@ struct RankGenerators {
 
 static ALL: Single<RankGenerators> = Single::new(RankGenerators { last: None, ranks: None });
 
-/// The running rank's generators, made at first use; `None` outside ranks and on threads that they started.
+/// Returns the running rank's generators, made at first use; `None` outside ranks and on threads that they
+/// started.
 ///
 /// The pointer is valid until the rank ends.
 #[inline]
@@ -60,7 +61,7 @@ pub fn generators() -> Option<*mut Generators> {
     }
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

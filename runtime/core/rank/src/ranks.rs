@@ -154,7 +154,7 @@ impl Ranks {
         })
     }
 
-    /// Ranks of this process.
+    /// Returns the ranks of this process.
     pub fn len(&self) -> u32 {
         self.places.len() as u32
     }
@@ -169,7 +169,7 @@ impl Ranks {
         &self.explanation
     }
 
-    /// Bytes that parked ranks keep: saved globals and parts of the shared stack.
+    /// Returns the bytes that parked ranks keep: saved globals and parts of the shared stack.
     pub fn saved_bytes(&self) -> usize {
         let globals =
             self.globals.saved_bytes() + self.programs.as_ref().map_or(0, |programs| programs.saved_bytes());
@@ -444,7 +444,7 @@ fn own_stacks(config: &Config, bytes: Option<usize>) -> Result<(OwnStacks, Strin
     Ok((OwnStacks::new(ranks, bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)))
 }
 
-/// The stacks that `config` asks for, the bounds of one that is free now, and why.
+/// Returns the stacks that `config` asks for, the bounds of one that is free now, and why.
 fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
     let shared = |bytes: Option<usize>| {
         let usual = || raised_limit().unwrap_or(DEFAULT_WHOLE).min(stack::shared::MOST);

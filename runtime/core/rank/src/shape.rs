@@ -62,8 +62,8 @@ struct MaskedWord {
 }
 
 impl TemplateMask {
-    /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if
-    /// all do.
+    /// Builds it with the lanes that `masks` has for each line; `own` are the lanes that count at all, or
+    /// nothing if all do.
     pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> TemplateMask {
         let is_set = |mask: u16, lane: usize| mask >> lane & 1 != 0;
         let fixed = |(line, &mask): (usize, &u16)| {
@@ -160,8 +160,8 @@ impl TemplateMask {
         true
     }
 
-    /// The lanes of each line in which this shape's memory may differ, or memory that differs in what was
-    /// found.
+    /// Returns the lanes of each line in which this shape's memory may differ, or memory that differs in what
+    /// was found.
     pub(crate) fn with(masks: Option<&TemplateMask>, found: &MemoryDelta, lines: usize) -> Box<[u16]> {
         let mut masks: Box<[u16]> = masks.map_or_else(|| vec![0; lines].into(), |shape| shape.masks.clone());
         for (line, mask) in found.lines() {
@@ -170,12 +170,12 @@ impl TemplateMask {
         masks
     }
 
-    /// Bytes that memory with these lanes takes.
+    /// Returns the bytes that memory with these lanes takes.
     pub(crate) fn bytes_of(masks: &[u16]) -> usize {
         4 + 4 * masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>()
     }
 
-    /// Bytes that memory of this shape takes.
+    /// Returns the bytes that memory of this shape takes.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         4 + 4 * self.lanes.len()
@@ -244,7 +244,7 @@ impl TemplateMask {
     }
 }
 
-/// The lanes of a line that count at all.
+/// Returns the lanes of a line that count at all.
 fn own_lanes(own: &[u16], line: usize) -> u16 {
     own.get(line).copied().unwrap_or(u16::MAX)
 }

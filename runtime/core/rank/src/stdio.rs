@@ -73,7 +73,7 @@ static PLACES: [AtomicPtr<usize>; VARIABLES] = [
     AtomicPtr::new(ERROR.as_ptr().cast()),
 ];
 
-/// Their objects, in the same order.
+/// Returns their objects, in the same order.
 fn objects() -> [*mut GlibcFile; VARIABLES] {
     [IN.load(Relaxed), OUT.load(Relaxed), ERROR.load(Relaxed)]
 }
@@ -423,7 +423,7 @@ pub(crate) fn swap_input() {
     }
 }
 
-/// The stream that a program's FILE pointer means, while a rank runs and its output is gathered.
+/// Returns the stream that a program's FILE pointer means, while a rank runs and its output is gathered.
 fn gathered(file: *const GlibcFile) -> Option<(u32, Stream)> {
     let rank = now::current()?;
     if file.is_null() {
@@ -462,7 +462,7 @@ pub fn flush(file: *mut GlibcFile) -> bool {
     false
 }
 
-/// The descriptor that `file` stands for, if it is a standard stream.
+/// Returns the descriptor that `file` stands for, if it is a standard stream.
 pub fn descriptor(file: *const GlibcFile) -> Option<i32> {
     is_kept(file).then(|| match gathered(file) {
         Some((_, stream)) => stream as i32,

@@ -108,7 +108,7 @@ impl Mapped {
         Some(())
     }
 
-    /// The largest alignment of a section that is loaded; a page, if the file does not say.
+    /// Returns the largest alignment of a section that is loaded; a page, if the file does not say.
     pub(crate) fn alignment(&self) -> usize {
         const SHF_ALLOC: u64 = 2;
         let sections = || self.table::<SectionHeader>(self.number(0x28, 8)?, self.number(0x3c, 2)?);
@@ -136,7 +136,7 @@ impl Drop for Mapped {
     }
 }
 
-/// The loaded object that holds an address, and its dynamic symbol if it has one.
+/// Returns the loaded object that holds an address, and its dynamic symbol if it has one.
 fn object(address: usize) -> Option<libc::Dl_info> {
     // SAFETY: an all-zero Dl_info is valid; dladdr only reads the loader's tables.
     unsafe {

@@ -81,7 +81,7 @@ impl Templates {
         }
     }
 
-    /// With a first template that stays, for memory of one length of which these lanes count.
+    /// Builds it with a first template that stays, for memory of one length of which these lanes count.
     pub(crate) fn of(first: &[Line], own: Box<[u16]>) -> Templates {
         let kernels = delta::kernels::<false>();
         let mut templates = Templates { own, numbers: (1 << MARK) - 1, kernels, ..Templates::new() };
@@ -90,7 +90,7 @@ impl Templates {
         templates
     }
 
-    /// Nothing is known any more of the memory in place.
+    /// Records that nothing is known any more of the memory in place.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.known = 0;
@@ -193,7 +193,7 @@ impl Templates {
         unsafe { (self.kernels.keep)(live, &self.found, self.number | mark << MARK, to) };
     }
 
-    /// The mark of a record, which had at most 11 bits.
+    /// Returns the mark of a record, which had at most 11 bits.
     ///
     /// # Safety
     /// A record at `record`, of memory of one length.

@@ -164,7 +164,7 @@ pub fn pause() -> bool {
     true
 }
 
-/// The rank has ended.
+/// Records that the rank has ended.
 pub(crate) fn end(rank: u32) {
     TIMERS.remove(rank);
 }

@@ -57,12 +57,12 @@ pub(crate) fn begin(limit: Duration) {
     watch_each(limit / STEPS);
 }
 
-/// The signal of each step.
+/// Returns the signal of each step.
 fn tick_signal() -> i32 {
     libc::SIGRTMAX() - 2
 }
 
-/// The signal that takes the processor from a rank.
+/// Returns the signal that takes the processor from a rank.
 fn turn_signal() -> i32 {
     libc::SIGRTMAX() - 4
 }

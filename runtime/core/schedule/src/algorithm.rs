@@ -50,8 +50,8 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The schedule of this algorithm for `shape`, which it must support. A collective of one member, with an
-    /// empty message, or of an intercommunicator has a schedule of its own whatever the algorithm.
+    /// Returns the schedule of this algorithm for `shape`, which it must support. A collective of one member,
+    /// with an empty message, or of an intercommunicator has a schedule of its own whatever the algorithm.
     pub fn schedule(&self, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         if is_empty(shape) {
             local::empty()
@@ -76,12 +76,12 @@ fn is_empty(shape: &Shape) -> bool {
     one_size && shape.bytes == 0
 }
 
-/// The algorithm `name` for `kind`.
+/// Returns the algorithm `name` for `kind`.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Algorithm> {
     of(kind).find(|algorithm| algorithm.name == name)
 }
 
-/// All algorithms for `kind`, in the table's order; the first works for every shape.
+/// Returns all algorithms for `kind`, in the table's order; the first works for every shape.
 pub fn of(kind: Kind) -> impl Iterator<Item = &'static Algorithm> {
     ALL.iter().filter(move |algorithm| algorithm.kind == kind)
 }

@@ -61,8 +61,8 @@ pub fn choose(shape: &Shape, policy: &Policy) -> Rc<dyn Schedule> {
     algorithm.schedule(shape, &parameters)
 }
 
-/// The schedules of all algorithms that can do a collective of `shape`, in the table's order, each with its
-/// own parameters.
+/// Returns the schedules of all algorithms that can do a collective of `shape`, in the table's order, each
+/// with its own parameters.
 pub fn possible(shape: &Shape) -> impl Iterator<Item = Rc<dyn Schedule>> + '_ {
     algorithm::of(shape.kind)
         .filter(|algorithm| (algorithm.supports)(shape))

@@ -14,14 +14,14 @@ pub trait Members {
     /// from member to member.
     // Into a member that is there: most shapes have nothing to say, and then nothing is copied.
     fn describe(&self, _member: &mut Member) {}
-    /// Packed bytes that a member gets.
+    /// Returns the packed bytes that a member gets.
     fn output(&self, rank: u32) -> u64;
     /// Returns `true` if [`received`](Members::received) and [`sources`](Members::sources) tell all about a
     /// direct round. Where they do not, the round is made in its steps.
     fn knows(&self, _direct: Direct) -> bool {
         false
     }
-    /// Bytes of the block that `to` gets from `from` in a direct round.
+    /// Returns the bytes of the block that `to` gets from `from` in a direct round.
     fn received(&self, _to: u32, _from: u32) -> u64 {
         0
     }
@@ -32,14 +32,15 @@ pub trait Members {
     }
 }
 
-/// Members without neighbours that have these blocks.
+/// Returns the members without neighbours that have these blocks.
 pub fn member_of(rank: u32, send: Blocks, receive: Blocks) -> Member {
     let none: Rc<[u32]> = Rc::new([]);
     Member { rank, send, receive, sources: none.clone(), destinations: none }
 }
 
 impl Shape {
-    /// Bytes of the block that a member sends or keeps, where blocks do not differ from member to member.
+    /// Returns the bytes of the block that a member sends or keeps, where blocks do not differ from member to
+    /// member.
     pub fn block(&self) -> u64 {
         match self.kind {
             Kind::ReduceScatter => self.bytes / u64::from(self.size),

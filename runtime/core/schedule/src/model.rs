@@ -72,7 +72,7 @@ pub(crate) fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
     result
 }
 
-/// The bytes that `from` has for `to` (or for all, `to` = 0).
+/// Returns the bytes that `from` has for `to` (or for all, `to` = 0).
 fn data(from: u32, to: u32, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (u64::from(from) * 31 + u64::from(to) * 7 + i * 3 + 1) as u8).collect()
 }
@@ -103,12 +103,12 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
         }
         Blocks::Each(begins(sizes).collect())
     }
-    /// The group of `rank`.
+    /// Returns the group of `rank`.
     fn own(&self, rank: u32) -> Range<u32> {
         let size = self.shape.size;
         self.shape.sides.map_or(0..size, |first| if rank < first { 0..first } else { first..size })
     }
-    /// The group that `rank` exchanges with.
+    /// Returns the group that `rank` exchanges with.
     fn other(&self, rank: u32) -> Range<u32> {
         let size = self.shape.size;
         self.shape.sides.map_or(0..size, |first| if rank < first { first..size } else { 0..first })
@@ -172,7 +172,7 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
         }
     }
 
-    /// One block in, the reduction over `ranks` out where there are any.
+    /// Returns one block in, the reduction over `ranks` out where there are any.
     fn reduction(&self, rank: u32, ranks: Option<Range<u32>>) -> MemberBlocks {
         let (one, commutative) = (Blocks::Uniform(self.shape.bytes), self.shape.commutative);
         // Members in the group of an intercommunicator's root contribute nothing.
@@ -241,8 +241,8 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
 }
 
 impl Case {
-    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for
-    /// ReduceScatter; in an intercommunicator these must have the same sum in both groups).
+    /// Returns the case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements
+    /// for ReduceScatter; in an intercommunicator these must have the same sum in both groups).
     pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
         let maker = SizedShape { shape, block };
         let nobody: Rc<[u32]> = Rc::from([]);

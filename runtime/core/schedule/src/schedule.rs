@@ -123,7 +123,7 @@ impl Blocks {
             Blocks::Each(offsets) => offsets[index as usize],
         }
     }
-    /// Bytes of block `index`.
+    /// Returns the bytes of block `index`.
     #[inline]
     pub fn bytes(&self, index: u32) -> u64 {
         match self {
@@ -186,7 +186,7 @@ impl Kind {
         Kind::Agree,
     ];
 
-    /// Its name in `-xsim-coll` and in reports.
+    /// Returns its name in `-xsim-coll` and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",
@@ -255,8 +255,8 @@ impl Shape {
         self.node > 1 && self.size > self.node
     }
 
-    /// A collective whose members have blocks of one size, on ranks that share no nodes; the operation, if it
-    /// reduces, commutes.
+    /// Returns a collective whose members have blocks of one size, on ranks that share no nodes; the
+    /// operation, if it reduces, commutes.
     pub fn regular(kind: Kind, size: u32, bytes: u64, element: u64) -> Shape {
         Shape {
             kind,
@@ -282,7 +282,7 @@ impl Shape {
             && self.predefined == other.predefined
             && self.cartesian == other.cartesian
     }
-    /// The size, as messages show it.
+    /// Returns the size, as messages show it.
     pub fn describe(&self) -> String {
         let of = match self.kind {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall if !self.irregular => {
@@ -364,7 +364,7 @@ pub enum RoundPattern {
 }
 
 impl RoundPattern {
-    /// Bytes of each message.
+    /// Returns the bytes of each message.
     pub fn bytes(self) -> u64 {
         match self {
             RoundPattern::Shift { bytes, .. }
@@ -444,15 +444,16 @@ pub struct Active {
 // (`pattern`, `direct`, `association`, `active`, `next`) must say what the steps say; the tests hold each
 // algorithm's against them.
 pub trait Schedule {
-    /// The algorithm's name, as `-xsim-coll` and reports write it.
+    /// Returns the algorithm's name, as `-xsim-coll` and reports write it.
     fn name(&self) -> &'static str;
     /// Returns how many rounds, the same for all members.
     fn rounds(&self) -> u32;
     /// Appends the steps of `member` in `round`: first sends, then receives, then the others.
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>);
-    /// Bytes of scratch memory that `member` needs.
+    /// Returns the bytes of scratch memory that `member` needs.
     fn scratch(&self, member: &Member) -> u64;
-    /// The round's messages as a regular pattern, if they are one (an optional help to the time plane).
+    /// Returns the round's messages as a regular pattern, if they are one (an optional help to the time
+    /// plane).
     fn pattern(&self, _round: u32) -> Option<RoundPattern> {
         None
     }
@@ -465,12 +466,12 @@ pub trait Schedule {
     fn association(&self) -> Option<Association> {
         None
     }
-    /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost
-    /// what its messages cost, not members times rounds.
+    /// Returns the members that may have steps in `round`; `None` if all may. Makes a tree of a million
+    /// members cost what its messages cost, not members times rounds.
     fn active(&self, _round: u32) -> Option<Active> {
         None
     }
-    /// The first round at or after `round` in which member `rank` may have steps, or
+    /// Returns the first round at or after `round` in which member `rank` may have steps, or
     /// [`rounds`](Schedule::rounds); the member may skip the rounds before it.
     fn next(&self, _rank: u32, round: u32) -> u32 {
         round

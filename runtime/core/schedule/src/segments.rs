@@ -30,19 +30,19 @@ impl Segments {
         };
         Segments { starts: firsts.map(first_member).chain([size]).collect() }
     }
-    /// All members.
+    /// Returns all members.
     pub fn size(&self) -> u32 {
         *self.starts.last().expect("at least one process")
     }
-    /// The members of a process.
+    /// Returns the members of a process.
     pub fn of_process(&self, process: u32) -> Range<u32> {
         self.starts[process as usize]..self.starts[process as usize + 1]
     }
-    /// The process of a member.
+    /// Returns the process of a member.
     pub fn process(&self, member: u32) -> u32 {
         self.starts.partition_point(|&start| start <= member) as u32 - 1
     }
-    /// The processes that have members.
+    /// Returns the processes that have members.
     pub fn processes(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.starts.len() as u32 - 1).filter(|&process| !self.of_process(process).is_empty())
     }
@@ -64,7 +64,7 @@ impl ProcessSegment {
     pub fn whole(size: u32) -> ProcessSegment {
         ProcessSegment { own: 0..size, size, others: None }
     }
-    /// The members of process `me`.
+    /// Returns the members of process `me`.
     pub fn part(me: u32, segments: Rc<Segments>) -> ProcessSegment {
         ProcessSegment { own: segments.of_process(me), size: segments.size(), others: Some((me, segments)) }
     }
@@ -73,7 +73,7 @@ impl ProcessSegment {
     pub fn own(&self) -> Range<u32> {
         self.own.clone()
     }
-    /// All members everywhere.
+    /// Returns all members everywhere.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
@@ -88,16 +88,16 @@ impl ProcessSegment {
     pub fn has(&self, member: u32) -> bool {
         self.own.contains(&member)
     }
-    /// A member's place among those here.
+    /// Returns a member's place among those here.
     #[inline]
     pub fn place(&self, member: u32) -> usize {
         (member - self.own.start) as usize
     }
-    /// The process of a member that is not here.
+    /// Returns the process of a member that is not here.
     pub fn process(&self, member: u32) -> u32 {
         self.others.as_ref().expect("a process alone has all members").1.process(member)
     }
-    /// This process, and the segments of all, where there are others.
+    /// Returns this process, and the segments of all, where there are others.
     pub(crate) fn others(&self) -> (u32, Rc<Segments>) {
         self.others.clone().expect("a process alone has nobody to tell")
     }

@@ -86,11 +86,11 @@ impl TimePlane {
         let common = common && clocks.equal().is_some();
         TimePlane { segment, schedule, round: 0, common, clocks, burden: None, open: None, inbox: Vec::new() }
     }
-    /// Members that pay for their messages.
+    /// Returns the members that pay for their messages.
     pub fn with_burden(self, burden: Option<Burden>) -> TimePlane {
         TimePlane { burden: burden.map(Box::new), ..self }
     }
-    /// The clock of one of its members, once all rounds are over.
+    /// Returns the clock of one of its members, once all rounds are over.
     #[inline]
     pub fn clock(&self, member: u32) -> u64 {
         self.clocks.get(self.segment.place(member))
@@ -221,7 +221,7 @@ impl TimePlane {
         said.bytes += u128::from(messages) * u128::from(bytes);
     }
 
-    /// A round after which all clocks everywhere are equal as before: nothing has to be told.
+    /// Returns a round after which all clocks everywhere are equal as before: nothing has to be told.
     fn stays_common(&mut self, pattern: RoundPattern, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let (size, own) = (self.segment.size(), self.clocks.len());
         let bytes = pattern.bytes();

@@ -34,13 +34,13 @@ impl HostMeter {
     }
 }
 
-/// The largest resident set of this process so far, in bytes; 0 where the kernel does not tell.
+/// Returns the largest resident set of this process so far, in bytes; 0 where the kernel does not tell.
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find_map(|line| crate::memory::kilobytes(line, "VmHWM:")).unwrap_or(0)
 }
 
-/// The resident set of this process now, in bytes; 0 where the kernel does not tell.
+/// Returns the resident set of this process now, in bytes; 0 where the kernel does not tell.
 pub fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find_map(|line| crate::memory::kilobytes(line, "VmRSS:")).unwrap_or(0)

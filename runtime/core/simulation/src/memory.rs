@@ -10,7 +10,7 @@ pub(crate) fn kilobytes(line: &str, key: &str) -> Option<u64> {
     number.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Bytes that this process can still take: what the kernel calls available, or less where the
+/// Returns the bytes that this process can still take: what the kernel calls available, or less where the
 /// control group allows less; `None` where neither is told.
 pub fn available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();

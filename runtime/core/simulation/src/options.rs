@@ -195,7 +195,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Ranks that there are numbers for: those of the start, and those that can be spawned.
+    /// Returns the ranks that there are numbers for: those of the start, and those that can be spawned.
     pub fn places(&self) -> u32 {
         self.universe.unwrap_or(self.np).max(self.np)
     }
@@ -309,7 +309,7 @@ fn strip_prefix(arg: &str) -> Option<&str> {
     arg.strip_prefix("-xsim-").or_else(|| arg.strip_prefix("--xsim-"))
 }
 
-/// The environment variable of the option `name`: `stack-mode` is `XSIM_STACK_MODE`.
+/// Returns the environment variable of the option `name`: `stack-mode` is `XSIM_STACK_MODE`.
 pub fn variable(name: &str) -> String {
     format!("XSIM_{}", name.to_ascii_uppercase().replace('-', "_"))
 }
@@ -318,7 +318,7 @@ fn did_you_mean(given: &str, known: impl Iterator<Item = String>) -> String {
     nearest(given, known).map(|n| format!("; did you mean {n}?")).unwrap_or_default()
 }
 
-/// The known name nearest to `given` in edits, if it is near: at most a third of its letters apart.
+/// Returns the known name nearest to `given` in edits, if it is near: at most a third of its letters apart.
 pub fn nearest(given: &str, known: impl Iterator<Item = String>) -> Option<String> {
     let distances = known.map(|name| (edit_distance(given, &name), name));
     let (distance, name) = distances.min()?;

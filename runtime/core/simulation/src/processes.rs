@@ -11,7 +11,7 @@ use mpi::remote::{Blocks, Remote};
 use mpi::{Mpi, Setup};
 use recorder::ProcessCounts;
 
-/// The MPI whose launcher started several processes, if one did.
+/// Returns the MPI whose launcher started several processes, if one did.
 pub fn launcher(options: &Options) -> Option<transport::Launcher> {
     match options.native {
         NativeMpi::Off => None,
@@ -21,7 +21,7 @@ pub fn launcher(options: &Options) -> Option<transport::Launcher> {
     }
 }
 
-/// The other processes, if there are any, each with its row of the run's ranks.
+/// Returns the other processes, if there are any, each with its row of the run's ranks.
 ///
 /// # Errors
 /// A sentence: the launcher's MPI cannot be reached, or the map of ranks (`-xsim-map`) is wrong.
@@ -52,7 +52,7 @@ pub fn spread(mut setup: Setup, remote: Option<Remote>) -> Setup {
     Setup { remote, ..setup }
 }
 
-/// The parts of all processes as one, on process 0.
+/// Returns the parts of all processes as one, on process 0.
 ///
 /// # Errors
 /// A sentence, if a part cannot be read.

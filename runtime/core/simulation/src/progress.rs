@@ -38,7 +38,7 @@ enum ProgressDisplay {
 }
 
 impl Progress {
-    /// The progress of a run, as its options ask for it.
+    /// Returns the progress of a run, as its options ask for it.
     pub fn new(options: &Options) -> Progress {
         let ranks = options.np.into();
         let terminal = std::io::stderr().is_terminal();
@@ -119,7 +119,7 @@ impl Progress {
     }
 }
 
-/// The virtual time that the report at `path` tells of as many ranks; 0 if there is none.
+/// Returns the virtual time that the report at `path` tells of as many ranks; 0 if there is none.
 fn time_before(path: &std::path::Path, ranks: u64) -> u64 {
     report::read(path)
         .ok()

@@ -7,7 +7,7 @@ use mpi::ranks::effort::Compute;
 use mpi::wire::Wire;
 use network::Built;
 
-/// A run in one process, with functions of these names, and what its machine is called.
+/// Returns a run in one process, with functions of these names, and what its machine is called.
 ///
 /// # Errors
 /// A sentence: the machine cannot be built for this run, or has not what is to be reported.
@@ -35,7 +35,7 @@ pub fn check_network_report(options: &Options, is_shared: bool) -> Result<(), St
         .to_owned())
 }
 
-/// As [`setup`], on a machine that was built for the run's ranks.
+/// Behaves as [`setup`], on a machine that was built for the run's ranks.
 ///
 /// # Errors
 /// A sentence: the machine has not what is to be reported.

@@ -3,8 +3,9 @@
 #
 #     sh runtime/core/transport/native/build.sh mpich|openmpi [DIRECTORY]
 #
-# DIRECTORY is where libxsim.so is, target/release unless told. Needs that MPI's development package (Debian: libmpich-dev,
-# libopenmpi-dev), its compiler wrapper (MPICC, or mpicc.mpich, mpicc.openmpi, mpicc) and libclang (libclang-dev).
+# DIRECTORY is where libxsim.so is, target/release unless told. Needs that MPI's development package (Debian:
+# libmpich-dev, libopenmpi-dev), its compiler wrapper (MPICC, or mpicc.mpich, mpicc.openmpi, mpicc) and
+# libclang (libclang-dev).
 set -e
 mpi=${1:-}
 case $mpi in mpich | openmpi) ;; *) echo "usage: sh $0 mpich|openmpi [DIRECTORY]" >&2; exit 2 ;; esac
@@ -15,10 +16,12 @@ directory=${2:-$target/release}
 if [ -z "${MPICC:-}" ]; then
     if command -v "mpicc.$mpi" >/dev/null 2>&1; then MPICC=mpicc.$mpi; else MPICC=mpicc; fi
 fi
-command -v "$MPICC" >/dev/null 2>&1 || { echo "$0: there is no $MPICC: install ${mpi} with its development files" >&2; exit 1; }
+command -v "$MPICC" >/dev/null 2>&1 || {
+    echo "$0: there is no $MPICC: install ${mpi} with its development files" >&2; exit 1; }
 export MPICC
 # One target directory for each MPI: the bindings differ, and Cargo does not see that.
-cargo build --quiet --release --locked --manifest-path "$here/Cargo.toml" -p "xsim-native-$mpi" --target-dir "$target/native-$mpi"
+cargo build --quiet --release --locked --manifest-path "$here/Cargo.toml" -p "xsim-native-$mpi" \
+    --target-dir "$target/native-$mpi"
 mkdir -p "$directory"
 cp "$target/native-$mpi/release/libxsim_native_$mpi.so" "$directory/.libxsim_native_$mpi.so"
 mv "$directory/.libxsim_native_$mpi.so" "$directory/libxsim_native_$mpi.so"

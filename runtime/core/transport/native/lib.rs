@@ -155,7 +155,7 @@ unsafe extern "C" fn close() -> i32 {
 static TABLE: NativeFunctions =
     NativeFunctions { version: VERSION, open, send, sent, probe, receive, abort, close };
 
-/// The table.
+/// Returns the table.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_native_table() -> *const NativeFunctions {
     &raw const TABLE

@@ -12,21 +12,21 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// The part that stands in names of packages and libraries.
+    /// Returns the part that stands in names of packages and libraries.
     pub fn short(self) -> &'static str {
         match self {
             Launcher::Mpich => "mpich",
             Launcher::OpenMpi => "openmpi",
         }
     }
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Launcher::Mpich => "MPICH",
             Launcher::OpenMpi => "Open MPI",
         }
     }
-    /// The Debian packages that bring it.
+    /// Returns the Debian packages that bring it.
     pub fn packages(self) -> &'static str {
         match self {
             Launcher::Mpich => "mpich libmpich-dev",
@@ -35,7 +35,7 @@ impl Launcher {
     }
 }
 
-/// The launcher, if it started more than one process.
+/// Returns the launcher, if it started more than one process.
 ///
 /// A job of Slurm's counts only inside a step of several tasks (`srun`): a batch script has some of its
 /// variables, too.

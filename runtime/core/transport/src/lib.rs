@@ -40,7 +40,7 @@ pub struct Start {
 
 /// A way between native processes. Calls are made on the process's own (large) stack only.
 pub trait Transport {
-    /// This process's number.
+    /// Returns this process's number.
     fn rank(&self) -> u32;
     /// Returns how many processes there are, those included that may be started yet.
     fn size(&self) -> u32;
@@ -60,12 +60,12 @@ pub trait Transport {
     /// # Errors
     /// A sentence, if the machine's MPI fails.
     fn send(&mut self, to: u32, lane: Lane, data: Vec<u8>) -> Result<(), String>;
-    /// Messages to `to` that may still be under way.
+    /// Returns the messages to `to` that may still be under way.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     fn under_way(&mut self, to: u32) -> Result<usize, String>;
-    /// The next message that has arrived: from whom, its lane, its bytes.
+    /// Returns the next message that has arrived: from whom, its lane, its bytes.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -84,7 +84,7 @@ pub trait Transport {
         debug_assert!(unwoken <= woken);
         std::thread::sleep(unwoken);
     }
-    /// A buffer for the next message, reused from one that was sent.
+    /// Returns a buffer for the next message, reused from one that was sent.
     fn buffer(&mut self) -> Vec<u8> {
         Vec::new()
     }
@@ -123,7 +123,7 @@ impl Transport for Solo {
     }
 }
 
-/// The transport of this process: `Solo`, unless a launcher started several.
+/// Returns the transport of this process: `Solo`, unless a launcher started several.
 ///
 /// # Errors
 /// A sentence, if a launcher did and its MPI cannot be reached.

@@ -33,7 +33,7 @@ pub struct Native {
     spare: Vec<Vec<u8>>,
 }
 
-/// The directory of the library (or program) that this code is in.
+/// Returns the directory of the library (or program) that this code is in.
 fn home() -> Option<PathBuf> {
     // SAFETY: all-zero bytes are a valid Dl_info.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -155,8 +155,8 @@ impl Native {
         })
     }
 
-    /// The next message that has arrived, which must be received before the next look: from whom, its tag,
-    /// its bytes.
+    /// Returns the next message that has arrived, which must be received before the next look: from whom, its
+    /// tag, its bytes.
     fn probe(&self) -> Result<Option<(u32, i32, usize)>, String> {
         let (mut from, mut tag, mut bytes) = (0, 0, 0);
         // SAFETY: all three are writable.

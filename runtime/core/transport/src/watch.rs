@@ -37,7 +37,7 @@ const PIPE_FD: i32 = 3;
 const MAIL_FD: i32 = 4;
 const OWN_FD: i32 = 5;
 
-/// The socket's address for the process with this number: a name without a file.
+/// Returns the socket's address for the process with this number: a name without a file.
 fn address(pid: i32) -> (libc::sockaddr_un, libc::socklen_t) {
     // SAFETY: all-zero bytes are a valid address.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
@@ -49,7 +49,7 @@ fn address(pid: i32) -> (libc::sockaddr_un, libc::socklen_t) {
     (address, (std::mem::offset_of!(libc::sockaddr_un, sun_path) + name.len()) as libc::socklen_t)
 }
 
-/// The connection to the launcher that PMI tells in the environment.
+/// Returns the connection to the launcher that PMI tells in the environment.
 fn connection() -> Option<i32> {
     std::env::var("PMI_FD").ok()?.parse().ok()
 }
@@ -108,7 +108,7 @@ struct Parcel {
     descriptor: i32,
 }
 
-/// A message of one byte with room for a descriptor, into which it points.
+/// Returns a message of one byte with room for a descriptor, into which it points.
 fn message<'a>(parcel: &'a mut Parcel, part: &'a mut libc::iovec) -> libc::msghdr {
     // SAFETY: all-zero bytes are a valid message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -186,7 +186,7 @@ pub fn watch(watched: Vec<WatchedProcess>) {
     }
 }
 
-/// The run is over: what ends from now on may end.
+/// Records that the run is over: what ends from now on may end.
 pub fn over() {
     let (pipe, pid) = (PIPE.swap(0, Relaxed), WATCHER.swap(0, Relaxed));
     if pid == 0 {
@@ -206,9 +206,9 @@ pub fn over() {
     }
 }
 
-/// The next event among those that are watched, waiting at most so many milliseconds (-1: for ever): what it
-/// is about, and its kind. The kernel lists events as they happen, so of several deaths the one that made the
-/// launcher end the others comes first.
+/// Returns the next event among those that are watched, waiting at most so many milliseconds (-1: for ever):
+/// what it is about, and its kind. The kernel lists events as they happen, so of several deaths the one that
+/// made the launcher end the others comes first.
 ///
 /// # Safety
 /// Called in the watching process alone.

@@ -74,7 +74,7 @@ pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<
     errors.into_iter().next().map_or(Ok(()), |error| Err(error.located(sources)))
 }
 
-/// The formula of a data structure's size: a shape's arguments without its name, which is free.
+/// Returns the formula of a data structure's size: a shape's arguments without its name, which is free.
 pub(crate) fn shape(data: &crate::tree::DataStructure) -> Expr {
     match &data.size.kind {
         ExprKind::Call(_, values) if data.is_shape => {
@@ -94,13 +94,13 @@ impl Application {
             || tree.locals.iter().any(local)
     }
 
-    /// The kernel that a name in `scope` stands for.
+    /// Returns the kernel that a name in `scope` stands for.
     pub(crate) fn kernel(&self, scope: ScopeId, name: &str) -> Option<usize> {
         let (scope, last) = self.names.enter(scope, name)?;
         self.kernel_of[scope].get(last).copied()
     }
 
-    /// The sentence about a kernel that is not there.
+    /// Returns the sentence about a kernel that is not there.
     pub(crate) fn no_kernel(&self, scope: ScopeId, name: &str) -> String {
         let known = self.names.enter(scope, name).map_or(scope, |(scope, _)| scope);
         let hint = suggestion(name, self.kernel_of[known].keys().map(String::as_str));
@@ -123,7 +123,7 @@ fn reached(model: &Application, contents: &[KernelContents<'_>]) -> Vec<bool> {
     reached
 }
 
-/// The names that a kernel itself brings.
+/// Returns the names that a kernel itself brings.
 fn own(model: &Application, kernel: usize, contents: &KernelContents<'_>) -> Vec<String> {
     let tree = &model.kernels[kernel].tree;
     let arguments = tree.arguments.iter().map(|argument| argument.name.text.clone());
@@ -134,7 +134,7 @@ fn own(model: &Application, kernel: usize, contents: &KernelContents<'_>) -> Vec
     arguments.chain(locals).chain(contents.samples.iter().cloned()).collect()
 }
 
-/// The names that a kernel may see of its callers, by the model that they are in.
+/// Returns the names that a kernel may see of its callers, by the model that they are in.
 fn visible(model: &Application, contents: &[KernelContents<'_>]) -> Vec<BTreeSet<(ScopeId, String)>> {
     let mut visible = vec![BTreeSet::new(); contents.len()];
     let mut ahead: Vec<usize> = (0..contents.len()).collect();
@@ -155,7 +155,7 @@ fn visible(model: &Application, contents: &[KernelContents<'_>]) -> Vec<BTreeSet
     visible
 }
 
-/// The names that a kernel knows besides those of its model.
+/// Returns the names that a kernel knows besides those of its model.
 fn known(
     model: &Application,
     kernel: usize,
@@ -168,7 +168,7 @@ fn known(
     known
 }
 
-/// Words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
+/// Returns the words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
 /// pattern(stencil4)`), and the reference looks at a trait's value only where a machine's cost has it, so
 /// that they are no error before.
 fn word_findings(
@@ -291,7 +291,7 @@ fn domain_findings(names: &NameTable, scope: ScopeId, domain: Option<&Domain>) -
     }
 }
 
-/// Names and functions of a formula that are not known.
+/// Returns the names and functions of a formula that are not known.
 fn formula_findings(
     names: &NameTable,
     scope: ScopeId,

@@ -48,7 +48,7 @@ impl Collective {
         ("gather", Collective::Gather),
     ];
 
-    /// Its name as a trait.
+    /// Returns its name as a trait.
     pub fn name(self) -> &'static str {
         Collective::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
@@ -81,7 +81,7 @@ impl Operation {
         ("prod", Operation::Prod),
     ];
 
-    /// Its name as a trait.
+    /// Returns its name as a trait.
     pub fn name(self) -> &'static str {
         Operation::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
@@ -158,7 +158,7 @@ pub struct Message {
     pub bytes: u64,
 }
 
-/// A modifier of a pattern.
+/// Returns a modifier of a pattern.
 fn modifier(tree: &Use, at: usize, known: &[&str]) -> AspenError {
     let one = &tree.traits[at];
     let pattern = &tree.traits[0].name.text;
@@ -175,7 +175,7 @@ fn modifier(tree: &Use, at: usize, known: &[&str]) -> AspenError {
 }
 
 impl CommunicationPattern {
-    /// The pattern of a use of `comm` or `messages`, `None` for other resources.
+    /// Returns the pattern of a use of `comm` or `messages`, `None` for other resources.
     ///
     /// # Errors
     /// A trait of `comm` is not known, or two contradict each other.
@@ -301,7 +301,7 @@ impl CommunicationPattern {
         Ok(CommunicationPattern::Shift { axis, up, periodic })
     }
 
-    /// The dimensions of the grid that it needs.
+    /// Returns the dimensions of the grid that it needs.
     pub fn dimensions(self) -> Option<u32> {
         match self {
             CommunicationPattern::Neighbors(neighbors) => Some(neighbors.dimensions),
@@ -315,7 +315,7 @@ impl CommunicationPattern {
 }
 
 impl fmt::Display for CommunicationPattern {
-    /// As the traits say it.
+    /// Returns it as the traits say it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wave = |wave: Wave| if wave == Wave::Up { "pwave" } else { "nwave" };
         match self {
@@ -347,7 +347,7 @@ impl fmt::Display for CommunicationPattern {
 }
 
 impl Neighbors {
-    /// The directions in which ranks send, in the order of the reference: faces, edges, corners.
+    /// Returns the directions in which ranks send, in the order of the reference: faces, edges, corners.
     pub fn directions(&self) -> Vec<[i64; 3]> {
         let (mut all, span) = (Vec::new(), |axis: u32| if axis < self.dimensions { -1..=1 } else { 0..=0 });
         // The first coordinate is the slowest here, and minus comes before plus.
@@ -379,7 +379,7 @@ impl Neighbors {
 }
 
 impl Step {
-    /// The step of a use of `comm` or `messages`, `None` for other resources.
+    /// Returns the step of a use of `comm` or `messages`, `None` for other resources.
     ///
     /// Without `of size` the amount is in bytes, in the reference rounded up to words of four.
     ///
@@ -403,12 +403,12 @@ impl Step {
         }
     }
 
-    /// Bytes of one message, or of what each rank gives to a collective operation.
+    /// Returns the bytes of one message, or of what each rank gives to a collective operation.
     pub fn bytes(&self) -> u64 {
         self.count * self.size
     }
 
-    /// The grid for so many ranks, if the pattern needs one.
+    /// Returns the grid for so many ranks, if the pattern needs one.
     ///
     /// # Errors
     /// So many ranks make no grid; the sentence has the nearest numbers that do.
@@ -474,7 +474,7 @@ impl Step {
     }
 }
 
-/// To whom a rank sends in a random step.
+/// Returns to whom a rank sends in a random step.
 fn drawn(draw: u64, rank: u64, ranks: u64) -> u64 {
     SplitMix64::new(draw.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rank).below(ranks)
 }

@@ -171,7 +171,7 @@ impl Application {
         ModelWalk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, visitor)
     }
 
-    /// The kernel that is asked for, and its arguments.
+    /// Returns the kernel that is asked for, and its arguments.
     pub(crate) fn asked<N: Number>(
         &self,
         kernel: Option<&Expr>,
@@ -199,7 +199,7 @@ impl Application {
         Ok((found, values))
     }
 
-    /// The size of all data in bytes.
+    /// Returns the size of all data in bytes.
     fn bytes<N: Number>(&self, values: &ParameterValues<'_, N>) -> Result<N, AspenError> {
         let mut total = N::zero();
         for data in &self.data {
@@ -208,7 +208,7 @@ impl Application {
         Ok(total)
     }
 
-    /// The size of a data structure in bytes: its formula, or the product of its shape's arguments.
+    /// Returns the size of a data structure in bytes: its formula, or the product of its shape's arguments.
     pub(crate) fn size<N: Number>(
         &self,
         data: &crate::model::DataIn,

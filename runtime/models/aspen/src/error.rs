@@ -22,17 +22,17 @@ struct SourceLine {
 }
 
 impl AspenError {
-    /// An error about no particular place.
+    /// Returns an error about no particular place.
     pub fn new(sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: None, shown: None }
     }
 
-    /// An error about `span`.
+    /// Returns an error about `span`.
     pub fn at(span: SourceSpan, sentence: impl Into<String>) -> AspenError {
         AspenError { sentence: sentence.into(), span: Some(span), shown: None }
     }
 
-    /// This error, which can be shown with its line. O(length of the file).
+    /// Returns this error, which can be shown with its line. O(length of the file).
     pub fn located(mut self, sources: &Sources) -> AspenError {
         if let Some(span) = self.span
             && self.shown.is_none()
@@ -50,7 +50,7 @@ impl AspenError {
         self
     }
 
-    /// The sentence alone.
+    /// Returns the sentence alone.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }

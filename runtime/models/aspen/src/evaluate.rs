@@ -113,7 +113,7 @@ impl<'n, N: Number> ParameterValues<'n, N> {
         }
     }
 
-    /// The value of a trait: a number, or nothing where it is a word that stands for none.
+    /// Returns the value of a trait: a number, or nothing where it is a word that stands for none.
     pub(crate) fn worth(
         &self,
         scope: ScopeId,
@@ -131,7 +131,7 @@ impl<'n, N: Number> ParameterValues<'n, N> {
             || self.names.find(scope, name).is_some()
     }
 
-    /// A formula's value as a number.
+    /// Returns a formula's value as a number.
     pub(crate) fn number(
         &self,
         scope: ScopeId,
@@ -208,7 +208,7 @@ impl<'n, N: Number> ParameterValues<'n, N> {
         }
     }
 
-    /// The least and greatest values of a parameter, if it has a range and they are known.
+    /// Returns the least and greatest values of a parameter, if it has a range and they are known.
     pub(crate) fn range(&self, parameter: usize) -> Result<Option<(f64, f64)>, AspenError> {
         let of = &self.names.parameters[parameter];
         match &of.domain {

@@ -16,8 +16,8 @@ pub struct StepExchange {
 }
 
 impl StepExchange {
-    /// The directions of a step on so many ranks; none for collective operations, random messages and those
-    /// without a receiver.
+    /// Returns the directions of a step on so many ranks; none for collective operations, random messages and
+    /// those without a receiver.
     ///
     /// # Errors
     /// So many ranks make no grid, as for [`Step::grid`].

@@ -44,7 +44,7 @@ enum Atom {
 }
 
 impl Formula {
-    /// A parameter that stays open.
+    /// Returns a parameter that stays open.
     pub fn open(name: &str) -> Formula {
         Formula::of(1.0, vec![(Atom::Name(name.into()), 1.0)])
     }
@@ -89,7 +89,7 @@ impl Formula {
         Formula::whole(whole.into())
     }
 
-    /// The term, if there is one only.
+    /// Returns the term, if there is one only.
     fn single(&self) -> Option<&FormulaTerm> {
         match &*self.terms {
             [term] => Some(term),
@@ -97,7 +97,7 @@ impl Formula {
         }
     }
 
-    /// The value when the one name that is open has this value.
+    /// Returns the value when the one name that is open has this value.
     pub fn at(&self, value: f64) -> f64 {
         self.terms
             .iter()
@@ -328,8 +328,8 @@ impl fmt::Display for Plain {
 }
 
 impl fmt::Display for Formula {
-    /// As the language writes it, the highest powers first. A condition in it stands for 1 where it holds and
-    /// 0 elsewhere.
+    /// Returns it as the language writes it, the highest powers first. A condition in it stands for 1 where
+    /// it holds and 0 elsewhere.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_too_large() {
             return write!(f, "a formula of more than {MOST_PARTS} parts");

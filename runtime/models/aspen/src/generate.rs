@@ -43,8 +43,8 @@ impl ProgramSection {
 }
 
 impl Application {
-    /// A C program with the model's communication, its control flow as loops (implicit traversal) or as a
-    /// list of steps (explicit). Computation stands in it as comments.
+    /// Returns a C program with the model's communication, its control flow as loops (implicit traversal) or
+    /// as a list of steps (explicit). Computation stands in it as comments.
     ///
     /// # Errors
     /// As for [`Application::communication`]; a message is longer than MPI's `int` counts; a branch has a
@@ -250,14 +250,14 @@ impl ModelWriter {
     }
 }
 
-/// A count of MPI's.
+/// Returns a count of MPI's.
 fn int(bytes: u64, span: SourceSpan) -> Result<i32, AspenError> {
     i32::try_from(bytes).map_err(|_| {
         AspenError::at(span, format!("{bytes} bytes are more than the count of an MPI call in C holds"))
     })
 }
 
-/// Words that cannot end a comment.
+/// Returns the words that cannot end a comment.
 fn quoted(text: &str) -> String {
     text.replace("*/", "* /").replace('\n', " ")
 }

@@ -6,7 +6,7 @@ pub struct Grid {
     sides: [u64; 3],
 }
 
-/// The least `n` with `n^power >= size`.
+/// Returns the least `n` with `n^power >= size`.
 fn root(size: u64, power: u32) -> u64 {
     let reaches = |n: u64| n.checked_pow(power).is_none_or(|whole| whole >= size);
     let near = (size as f64).powf(1.0 / f64::from(power)) as u64;
@@ -43,7 +43,7 @@ impl Grid {
         ((1..ranks).rev().find(fits), above)
     }
 
-    /// The sides, those that are not used being 1.
+    /// Returns the sides, those that are not used being 1.
     pub fn sides(&self) -> [u64; 3] {
         self.sides
     }
@@ -59,7 +59,7 @@ impl Grid {
         [rank % x, rank / x % y, rank / (x * y)]
     }
 
-    /// The rank that is `step` away from a place, around the ends if `periodic`.
+    /// Returns the rank that is `step` away from a place, around the ends if `periodic`.
     pub fn away(&self, place: [u64; 3], step: [i64; 3], periodic: bool) -> Option<u64> {
         let mut there = [0u64; 3];
         for axis in 0..3 {

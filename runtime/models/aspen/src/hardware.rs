@@ -44,7 +44,8 @@ pub(crate) struct Charge<N> {
 }
 
 impl Machine {
-    /// The parts of a component for a kind of socket, with their counts: sockets of other kinds are left out.
+    /// Returns the parts of a component for a kind of socket, with their counts: sockets of other kinds are
+    /// left out.
     fn parts_for<'m>(
         &'m self,
         component: usize,
@@ -97,7 +98,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(hardware)
     }
 
-    /// Another kind of socket of the machine.
+    /// Returns another kind of socket of the machine.
     pub(crate) fn beside(&self, socket: &str) -> Result<Hardware<'m, N>, AspenError> {
         Hardware::new(self.machine, socket, self.values)
     }
@@ -127,7 +128,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         }
     }
 
-    /// The first component that has a resource, and how many there are.
+    /// Returns the first component that has a resource, and how many there are.
     fn find(
         &self,
         component: usize,
@@ -332,7 +333,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         })
     }
 
-    /// Bytes that the memories of the machine's sockets of this kind hold.
+    /// Returns the bytes that the memories of the machine's sockets of this kind hold.
     pub(crate) fn capacity(&self) -> Result<N, AspenError> {
         self.total(self.root, Some(&self.socket), &mut HashMap::new(), &|item| match item {
             Item::Property(name, Some(value)) if name.text == "capacity" => Some(value),
@@ -340,7 +341,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         })
     }
 
-    /// The sum of a formula over a component and its parts. Capacities are those of memories.
+    /// Returns the sum of a formula over a component and its parts. Capacities are those of memories.
     fn total(
         &self,
         component: usize,

@@ -102,7 +102,7 @@ impl LoadedModel {
     }
 }
 
-/// Names are relative to the directory of the file that was asked for.
+/// Returns the names are relative to the directory of the file that was asked for.
 fn directory(sources: &Sources, id: FileId) -> PathBuf {
     let path = sources.file(id).path.as_deref();
     path.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
@@ -285,7 +285,7 @@ impl Loader<'_> {
         Ok(all)
     }
 
-    /// A machine's file with those it includes.
+    /// Returns a machine's file with those it includes.
     fn flatten(&mut self, file: MachineFile) -> Result<MachineFile, AspenError> {
         let mut whole = MachineFile { globals: Vec::new(), components: file.components };
         for global in file.globals {
@@ -402,7 +402,7 @@ impl Loader<'_> {
 }
 
 impl Machine {
-    /// The parts of a component that are there.
+    /// Returns the parts of a component that are there.
     pub(crate) fn parts(
         &self,
         component: usize,
@@ -415,7 +415,7 @@ impl Machine {
         })
     }
 
-    /// A component that is a part of itself, by way of others if not at once.
+    /// Returns a component that is a part of itself, by way of others if not at once.
     fn component_circle(&self) -> Option<(&str, SourceSpan)> {
         // 0: not seen, 1: on the way, 2: done.
         let mut state = vec![0u8; self.components.len()];
@@ -462,7 +462,7 @@ impl Machine {
         self.components.is_empty()
     }
 
-    /// The names of all sockets, in order.
+    /// Returns the names of all sockets, in order.
     pub fn sockets(&self) -> Vec<&str> {
         let sockets = self.components.iter().filter(|component| component.kind.text == "socket");
         sockets.map(|component| component.name.text.as_str()).collect()

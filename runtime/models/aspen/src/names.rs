@@ -47,7 +47,7 @@ pub(crate) struct NameTable {
 }
 
 impl NameTable {
-    /// A new scope.
+    /// Returns a new scope.
     pub(crate) fn add_scope(&mut self, prefix: String) -> ScopeId {
         self.scopes.push(Scope { prefix, ..Scope::default() });
         self.scopes.len() - 1
@@ -95,7 +95,7 @@ impl NameTable {
         self.scopes[scope].values.get(last).copied()
     }
 
-    /// The scope that a name's dots lead into, and the rest of the name.
+    /// Returns the scope that a name's dots lead into, and the rest of the name.
     pub(crate) fn enter<'n>(&self, mut scope: ScopeId, name: &'n str) -> Option<(ScopeId, &'n str)> {
         let mut rest = name;
         while let Some((model, tail)) = rest.split_once('.') {
@@ -105,7 +105,7 @@ impl NameTable {
         Some((scope, rest))
     }
 
-    /// The sentence about a name that stands for nothing, `also` being what else is known there.
+    /// Returns the sentence about a name that stands for nothing, `also` being what else is known there.
     pub(crate) fn unknown<'a>(
         &'a self,
         scope: ScopeId,

@@ -22,7 +22,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// The function of a name.
+    /// Returns the function of a name.
     pub fn named(name: &str) -> Option<Function> {
         let all = [
             Function::Log,
@@ -36,7 +36,7 @@ impl Function {
         all.into_iter().find(|function| function.name() == name)
     }
 
-    /// Its name in the language.
+    /// Returns its name in the language.
     pub fn name(self) -> &'static str {
         match self {
             Function::Log => "log",
@@ -49,7 +49,7 @@ impl Function {
         }
     }
 
-    /// Its value.
+    /// Returns its value.
     pub fn of(self, values: &[f64]) -> f64 {
         let first = values.first().copied().unwrap_or(f64::NAN);
         match self {
@@ -77,7 +77,7 @@ impl Relation {
         }
     }
 
-    /// Its sign.
+    /// Returns its sign.
     pub fn sign(self) -> &'static str {
         match self {
             Relation::Equal => "==",
@@ -92,19 +92,19 @@ impl Relation {
 
 /// A number, or something that becomes one when its parameters are known.
 pub trait Number: Clone + std::fmt::Debug {
-    /// A number that is known.
+    /// Returns a number that is known.
     fn new(value: f64) -> Self;
-    /// Its value, if it is known.
+    /// Returns its value, if it is known.
     fn known(&self) -> Option<f64>;
-    /// The sum.
+    /// Returns the sum.
     fn plus(&self, other: &Self) -> Self;
-    /// The product.
+    /// Returns the product.
     fn times(&self, other: &Self) -> Self;
-    /// The quotient.
+    /// Returns the quotient.
     fn over(&self, other: &Self) -> Self;
-    /// The power.
+    /// Returns the power.
     fn power(&self, other: &Self) -> Self;
-    /// A function's value.
+    /// Returns a function's value.
     fn apply(function: Function, values: &[Self]) -> Self;
     /// 1 if a comparison holds, else 0.
     fn compare(how: Relation, a: &Self, b: &Self) -> Self;
@@ -114,7 +114,7 @@ pub trait Number: Clone + std::fmt::Debug {
         false
     }
 
-    /// The difference.
+    /// Returns the difference.
     fn minus(&self, other: &Self) -> Self {
         self.plus(&other.times(&Self::new(-1.0)))
     }

@@ -59,7 +59,7 @@ impl Application {
         text
     }
 
-    /// The control flow of a kernel as a tree, with numbers for formulas.
+    /// Returns the control flow of a kernel as a tree, with numbers for formulas.
     ///
     /// # Errors
     /// As for [`Application::evaluate`].
@@ -264,7 +264,7 @@ impl Machine {
     }
 }
 
-/// The value of a formula without names, such as `2*kilo`.
+/// Returns the value of a formula without names, such as `2*kilo`.
 ///
 /// # Errors
 /// It is no formula, or names something.
@@ -274,7 +274,7 @@ pub fn constant(sources: &mut crate::Sources, text: &str) -> Result<f64, AspenEr
     value(sources, &formula, &[])
 }
 
-/// The value of a formula where names stand for these numbers, and no others for anything.
+/// Returns the value of a formula where names stand for these numbers, and no others for anything.
 ///
 /// # Errors
 /// It names something else, or has no value there.

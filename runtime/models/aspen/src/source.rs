@@ -82,7 +82,7 @@ impl Sources {
         (self.files.len() - 1) as FileId
     }
 
-    /// A file.
+    /// Returns a file.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id as usize]
     }
@@ -109,7 +109,7 @@ impl Sources {
         LineColumn { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
     }
 
-    /// The line in which a span begins, without its end.
+    /// Returns the line in which a span begins, without its end.
     pub fn line(&self, span: SourceSpan) -> &str {
         let text = &self.file(span.file).text;
         let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);

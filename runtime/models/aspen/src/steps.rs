@@ -56,8 +56,8 @@ impl Application {
 }
 
 impl Step {
-    /// The messages of all ranks, divided into packets of so many bytes. O(ranks * neighbours); nothing for
-    /// collective operations, whose messages are their algorithms'.
+    /// Returns the messages of all ranks, divided into packets of so many bytes. O(ranks * neighbours);
+    /// nothing for collective operations, whose messages are their algorithms'.
     ///
     /// # Errors
     /// So many ranks make no grid.

@@ -36,7 +36,7 @@ pub struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// The byte after its last.
+    /// Returns the byte after its last.
     pub fn end(&self) -> u32 {
         self.start + self.text.len() as u32
     }

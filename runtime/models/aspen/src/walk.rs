@@ -163,7 +163,7 @@ impl<'m, N: Number> ModelWalk<'m, N> {
         self.values.number(scope, &self.locals, formula)
     }
 
-    /// A number that must not be negative.
+    /// Returns a number that must not be negative.
     fn quantity(&self, scope: ScopeId, formula: &Expr, what: &str) -> Result<N, AspenError> {
         let number = self.number(scope, formula)?;
         match number.known() {
@@ -503,7 +503,8 @@ fn too_many(what: &str, advice: &str) -> String {
     format!("{what} more steps than can be gone through one by one ({MOST_STEPS}){advice}")
 }
 
-/// The names that each kernel or what it calls mentions, and whether it or what it calls draws a number.
+/// Returns the names that each kernel or what it calls mentions, and whether it or what it calls draws a
+/// number.
 fn mentions(model: &Application) -> (Vec<BTreeSet<String>>, Vec<bool>) {
     let mut names: Vec<BTreeSet<String>> = Vec::new();
     let mut samples: Vec<bool> = Vec::new();

@@ -277,7 +277,7 @@ fn parameters_that_are_not_there_are_named() {
     assert!(error.to_string().contains("there is no parameter 'value'; did you mean 'values'?"), "{error}");
 }
 
-/// Words and signs of the language, in any order.
+/// Returns the words and signs of the language, in any order.
 fn soup() -> impl Strategy<Value = String> {
     let words = prop_oneof![
         prop::sample::select(aspen::token::KEYWORDS.to_vec())

@@ -42,7 +42,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The line's time.
+    /// Returns the line's time.
     pub fn at(&self, bytes: u64) -> f64 {
         self.latency.value + self.per_byte.value * bytes as f64
     }
@@ -58,7 +58,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The line of a size: the first that reaches it, or the last.
+    /// Returns the line of a size: the first that reaches it, or the last.
     pub fn at(&self, bytes: u64) -> f64 {
         self.segments
             .iter()
@@ -107,7 +107,7 @@ impl Sums {
         sums
     }
 
-    /// The weighted least-squares line (at nought, slope), and the determinant of its equations.
+    /// Returns the weighted least-squares line (at nought, slope), and the determinant of its equations.
     fn line(&self) -> (f64, f64, f64) {
         let [w, x, y, xx, xy, _] = self.0;
         let determinant = w * xx - x * x;
@@ -116,8 +116,8 @@ impl Sums {
     }
 }
 
-/// The sum of squared relative residuals from the best line. Straight from the rows: differences of sums
-/// would lose the digits of an exact table.
+/// Returns the sum of squared relative residuals from the best line. Straight from the rows: differences of
+/// sums would lose the digits of an exact table.
 fn residual(rows: &[Row]) -> f64 {
     let (latency, slope, _) = Sums::of(rows).line();
     rows.iter().map(|row| ((latency + slope * row.bytes as f64) / row.seconds - 1.0).powi(2)).sum()
@@ -128,7 +128,7 @@ fn sizes(rows: &[Row]) -> usize {
     rows.chunk_by(|a, b| a.bytes == b.bytes).count()
 }
 
-/// Lines through rows that are sorted by size.
+/// Returns the lines through rows that are sorted by size.
 ///
 /// # Errors
 /// A sentence: too few sizes, or rows that no line comes near, with their lines in the file.
@@ -177,7 +177,7 @@ fn no_line(left_out: &[Row], of: usize) -> String {
     )
 }
 
-/// The lines that the criterion chooses.
+/// Returns the lines that the criterion chooses.
 fn segments(rows: &[Row]) -> Vec<Segment> {
     let count = rows.len() as f64;
     // What rounding to the printed digits adds: exact tables would otherwise be taken apart for their last
@@ -216,8 +216,8 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
     ends.iter().map(segment).collect()
 }
 
-/// The cut of rows into so many lines with the least sum of squares, and where each ends; O(lines rows³), of
-/// some tens of rows. No size is cut in two.
+/// Returns the cut of rows into so many lines with the least sum of squares, and where each ends; O(lines
+/// rows³), of some tens of rows. No size is cut in two.
 fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     let is_cut = |at: usize| at == 0 || at == rows.len() || rows[at - 1].bytes != rows[at].bytes;
     // The best cuts of the first rows, by how many.

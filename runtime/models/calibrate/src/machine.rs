@@ -58,7 +58,7 @@ impl Determined {
 }
 
 impl Calibrated {
-    /// As a machine file, with a name and where the times are from.
+    /// Returns it as a machine file, with a name and where the times are from.
     pub fn file(&self, name: &str, source: &str) -> String {
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut file =
@@ -82,8 +82,8 @@ const MIN_LATENCY_PART: f64 = 0.5;
 /// A message whose time gives a machine's time for a byte.
 const LONG_BYTES: u64 = 1 << 30;
 
-/// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that
-/// number.
+/// Returns the shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is
+/// that number.
 fn rounded(estimate: Estimate) -> f64 {
     let with =
         |digits: usize| format!("{:.*e}", digits - 1, estimate.value).parse().unwrap_or(estimate.value);
@@ -93,7 +93,7 @@ fn rounded(estimate: Estimate) -> f64 {
         .unwrap_or_else(|| with(6))
 }
 
-/// A time of a machine; picoseconds are the finest that it has.
+/// Returns a time of a machine; picoseconds are the finest that it has.
 pub fn span(seconds: f64) -> Span {
     Span::from_ps((seconds.max(0.0) * 1e12).round() as u64)
 }
@@ -155,8 +155,8 @@ fn delay(fit: &Fit, network: &str, to: u32) -> Result<String, String> {
     Ok(format!(",delay={}", pieces::text(&pieces)))
 }
 
-/// The machine of a ping-pong between two nodes, if given with one inside a node, and with many messages in a
-/// row.
+/// Returns the machine of a ping-pong between two nodes, if given with one inside a node, and with many
+/// messages in a row.
 ///
 /// A star has two links between any two ranks, and two more inside the nodes where these are stars
 /// themselves. What a rank spends on a message is a part of that: a ping-pong cannot tell it apart, and the
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::fit::fit;
 
-    /// A table with four decimals of microseconds, as a program would print it.
+    /// Returns a table with four decimals of microseconds, as a program would print it.
     fn rows(time: impl Fn(f64) -> f64) -> Vec<Row> {
         let sizes = std::iter::once(0).chain((0..23).map(|power| 1u64 << power));
         let row = |(at, bytes): (usize, u64)| Row {

@@ -150,7 +150,7 @@ pub(crate) fn bandwidth_text(rate: f64) -> String {
     format!("{}GB/s", decimal(rate * 1e-9))
 }
 
-/// The machine of these tables.
+/// Returns the machine of these tables.
 ///
 /// # Errors
 /// A sentence with the remedy: too few rows, no bandwidth, tables that contradict each other.

@@ -117,7 +117,8 @@ pub fn unit(text: &str) -> Option<f64> {
     })
 }
 
-/// Bytes a second of a unit of bandwidth. A million bytes are a megabyte, as OSU's benchmarks have it.
+/// Returns the bytes a second of a unit of bandwidth. A million bytes are a megabyte, as OSU's benchmarks
+/// have it.
 fn rate(text: &str) -> Option<f64> {
     Some(match text {
         "MB/s" | "MB/sec" => 1e6,
@@ -190,7 +191,8 @@ pub fn read(text: &str, given: Option<f64>) -> Result<Vec<Table>, String> {
     Ok(found)
 }
 
-/// The names of columns: a unit in brackets belongs to the word before it, and `Avg` to the one behind it.
+/// Returns the names of columns: a unit in brackets belongs to the word before it, and `Avg` to the one
+/// behind it.
 fn names(line: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut joins = false;

@@ -34,7 +34,7 @@ impl Known {
         2.0 * self.own(bytes) + self.way + bytes as f64 / self.nic
     }
 
-    /// A message of a window of so many pairs between nodes.
+    /// Returns a message of a window of so many pairs between nodes.
     fn between(&self, pairs: f64, bytes: u64) -> f64 {
         let interface = self.gap + bytes as f64 / self.nic;
         let ends = self.latency(bytes) + self.latency(0);
@@ -46,7 +46,7 @@ impl Known {
         self.inside + bytes as f64 / self.core
     }
 
-    /// A message of a window of so many pairs inside a node.
+    /// Returns a message of a window of so many pairs inside a node.
     fn inside(&self, pairs: f64, bytes: u64) -> f64 {
         let shared = if bytes < LONG { 0.0 } else { bytes as f64 / self.memory };
         (self.near(bytes) / pairs).max(shared)
@@ -68,7 +68,7 @@ fn known() -> impl Strategy<Value = Known> {
     })
 }
 
-/// Rows of so many runs, each with noise; with outliers, of a size in five one run is far off.
+/// Returns the rows of so many runs, each with noise; with outliers, of a size in five one run is far off.
 fn rows(rng: &mut TestRng, runs: usize, outliers: bool, time: impl Fn(u64) -> f64) -> Vec<Row> {
     let mut rows = Vec::new();
     for bytes in std::iter::once(0).chain((0..23).map(|power| 1u64 << power)) {

@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By its name: `goal`, `goalbin`, `ti`, `otf2` or `dumpi`.
+    /// Returns it by its name: `goal`, `goalbin`, `ti`, `otf2` or `dumpi`.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "goal" => Some(Format::Goal),
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// By the ending of a file's name.
+    /// Returns it by the ending of a file's name.
     pub fn of(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "goal" => Some(Format::Goal),
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// By what the file begins with, where that tells it, whatever its name.
+    /// Returns it by what the file begins with, where that tells it, whatever its name.
     pub fn of_contents(begin: &[u8]) -> Option<Format> {
         crate::goal::is_binary(begin).then_some(Format::GoalBinary)
     }

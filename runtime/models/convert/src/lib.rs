@@ -42,13 +42,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The time that so many operations take; `None` if that is no time.
+    /// Returns the time that so many operations take; `None` if that is no time.
     fn time(&self, operations: f64) -> Option<Span> {
         let ps = (operations / self.flops * 1e12).round();
         (0.0..9.2e18).contains(&ps).then(|| Span::from_ps(ps as u64))
     }
 
-    /// The operations that are done in a time.
+    /// Returns the operations that are done in a time.
     fn operations(&self, span: Span) -> f64 {
         span.as_ps() as f64 * 1e-12 * self.flops
     }

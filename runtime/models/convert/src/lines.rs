@@ -14,12 +14,12 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// From the first.
+    /// Builds it from the first.
     pub fn new(from: R) -> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }
 
-    /// The next one without its end, and its number from 1; `None` behind the last.
+    /// Returns the next one without its end, and its number from 1; `None` behind the last.
     ///
     /// # Errors
     /// If it cannot be read, is no text or too long.
@@ -40,7 +40,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// An error in a line.
+/// Returns an error in a line.
 pub fn at(number: u64, why: &str) -> String {
     format!("line {number}: {why}")
 }

@@ -9,7 +9,7 @@ use trace::Trace;
 use trace::trace::Instance;
 use workload::{Call, Collective, Envelope, How, Replay, Script, Workload};
 
-/// A replay that keeps what the recording decided, with computation as recorded.
+/// Returns a replay that keeps what the recording decided, with computation as recorded.
 ///
 /// # Errors
 /// A sentence, if there is a call that cannot be replayed.
@@ -61,12 +61,12 @@ pub fn follow<W: Workload>(
 pub struct Probed(FxHashMap<u32, Envelope>);
 
 impl Probed {
-    /// One was probed.
+    /// Records that one was probed.
     pub fn keep(&mut self, message: u32, envelope: Envelope) {
         self.0.insert(message, envelope);
     }
 
-    /// One is received, into so many bytes.
+    /// Returns one is received, into so many bytes.
     pub fn take(&mut self, message: u32, bytes: u64) -> Result<Envelope, Stop> {
         let envelope = self.0.remove(&message);
         envelope
@@ -96,7 +96,7 @@ impl Group {
         }
     }
 
-    /// The rank in the trace of member `place`; `None` if there is none.
+    /// Returns the rank in the trace of member `place`; `None` if there is none.
     pub fn rank(&self, place: i32) -> Option<u32> {
         let place = u32::try_from(place).ok().filter(|&place| place < self.size())?;
         Some(match self {
@@ -106,7 +106,7 @@ impl Group {
         })
     }
 
-    /// The place of a rank of the trace.
+    /// Returns the place of a rank of the trace.
     pub fn place(&self, rank: u32) -> Option<u32> {
         match self {
             Group::World(_) => Some(rank),
@@ -139,7 +139,7 @@ impl<'t> Groups<'t> {
         Ok(Groups { trace, members, numbers })
     }
 
-    /// The communicators that a program made: their numbers, from 2 on, and their members.
+    /// Returns the communicators that a program made: their numbers, from 2 on, and their members.
     pub fn made(&self) -> Vec<(u32, Rc<[u32]>)> {
         let mut made: Vec<(u32, Rc<[u32]>)> =
             self.numbers.iter().map(|(instance, &number)| (number, self.members[instance].clone())).collect();
@@ -147,7 +147,8 @@ impl<'t> Groups<'t> {
         made
     }
 
-    /// A rank's communicator by its number in calls: a number that it has for all members, and who they are.
+    /// Returns a rank's communicator by its number in calls: a number that it has for all members, and who
+    /// they are.
     pub fn get(&self, rank: u32, comm: u32) -> Result<(u32, Group), String> {
         match comm {
             Call::WORLD => Ok((0, Group::World(self.trace.ranks))),
@@ -163,8 +164,8 @@ impl<'t> Groups<'t> {
     }
 }
 
-/// The collective of all members of a communicator that makes one from it (a context is agreed upon by so
-/// many bytes of each).
+/// Returns the collective of all members of a communicator that makes one from it (a context is agreed upon
+/// by so many bytes of each).
 pub fn agreement(comm: u32) -> Collective {
     const CONTEXT_BYTES: u64 = 8;
     Collective { kind: Kind::Agree, comm, root: None, bytes: CONTEXT_BYTES, blocks: None, reduction: None }

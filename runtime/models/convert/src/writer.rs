@@ -144,7 +144,7 @@ impl Writer {
         self.message_in(comm, rank, name, message, slots)
     }
 
-    /// As [`Writer::message`], in a communicator that the rank is in.
+    /// Behaves as [`Writer::message`], in a communicator that the rank is in.
     pub fn message_in(
         &mut self,
         comm: ArgumentValue,
@@ -249,7 +249,7 @@ impl Writer {
         self.recording.merge(vec![part])
     }
 
-    /// The trace, of which no file is written.
+    /// Returns the trace, of which no file is written.
     ///
     /// # Errors
     /// If what was told is no trace.
@@ -270,12 +270,12 @@ impl Writer {
     }
 }
 
-/// An argument that the program gives.
+/// Returns an argument that the program gives.
 pub fn given(name: &'static str, value: Value) -> ArgumentValue {
     ArgumentValue { name, value, result: false }
 }
 
-/// One that the call alone says.
+/// Returns one that the call alone says.
 pub fn result(name: &'static str, value: Value) -> ArgumentValue {
     ArgumentValue { name, value, result: true }
 }
@@ -307,7 +307,7 @@ pub fn blocks_of(bytes: u64) -> Vec<ArgumentValue> {
     [side("sendbuf", "sendcount", "sendtype"), side("recvbuf", "recvcount", "recvtype")].concat()
 }
 
-/// A buffer of unknown whereabouts.
+/// Returns a buffer of unknown whereabouts.
 pub fn buffer(name: &'static str) -> ArgumentValue {
     given(name, Value::Buffer(1 << 20))
 }
@@ -325,7 +325,7 @@ pub struct Type {
 pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
 
 impl Type {
-    /// As an argument.
+    /// Returns it as an argument.
     pub fn of(self, name: &'static str) -> ArgumentValue {
         given(
             name,
@@ -338,7 +338,7 @@ impl Type {
     }
 }
 
-/// The request with this number, from 1.
+/// Returns the request with this number, from 1.
 pub fn request(slot: u32) -> Value {
     Value::Handle(Class::Request, ObjectArgument::Made { number: slot, slot })
 }
@@ -388,7 +388,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Another one: its number, from 1.
+    /// Returns another one: its number, from 1.
     pub fn open(&mut self, what: T) -> u32 {
         let slot = self.free.pop().map_or(self.open.len() as u32 + 1, |Reverse(slot)| slot);
         if slot as usize > self.open.len() {
@@ -407,7 +407,7 @@ impl<T> Slots<T> {
         closed
     }
 
-    /// All that are open, by number.
+    /// Returns all that are open, by number.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (1..).zip(&self.open).filter_map(|(slot, open)| Some((slot, open.as_ref()?)))
     }

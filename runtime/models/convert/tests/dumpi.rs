@@ -44,7 +44,7 @@ fn of() -> Arguments {
     Arguments::default()
 }
 
-/// A message's count, datatype, other rank, tag and communicator.
+/// Returns a message's count, datatype, other rank, tag and communicator.
 fn message(count: i32, datatype: u16, peer: i32, tag: i32) -> Arguments {
     of().i(count).h(datatype).i(peer).i(tag).h(WORLD)
 }

@@ -123,7 +123,7 @@ fn packed(files: &[Vec<u8>]) -> Vec<u8> {
         .collect()
 }
 
-/// An archive of two ranks that send, receive, wait and reduce, and make a communicator.
+/// Returns an archive of two ranks that send, receive, wait and reduce, and make a communicator.
 fn archive() -> Vec<Vec<u8>> {
     use otf2::{ArchiveDefinitions, ArchiveWriter, Collective, Communicator, Event, Message, operation};
     let directory = std::env::temp_dir().join(format!("xsim-hostile-{}", std::process::id()));

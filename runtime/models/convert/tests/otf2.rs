@@ -15,7 +15,7 @@ fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// A trace of SimGrid's actions, as an archive and as a trace again.
+/// Returns a trace of SimGrid's actions, as an archive and as a trace again.
 fn there_and_back(directory: &Path, actions: &str) -> (Trace, Trace) {
     let (text, first, archive, second) = (
         directory.join("a.txt"),

@@ -12,8 +12,8 @@ pub struct Aligned {
     pub places: Vec<Vec<usize>>,
 }
 
-/// The sequences as one, by longest common subsequences, the longest first: what others do is mostly a part
-/// of it. `None` if they are too long.
+/// Returns the sequences as one, by longest common subsequences, the longest first: what others do is mostly
+/// a part of it. `None` if they are too long.
 pub fn align(sequences: &[Vec<u32>]) -> Option<Aligned> {
     let mut order: Vec<usize> = (0..sequences.len()).collect();
     order.sort_by_key(|&place| std::cmp::Reverse(sequences[place].len()));

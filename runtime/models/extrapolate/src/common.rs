@@ -38,7 +38,7 @@ pub struct Renamed {
 }
 
 impl Renamed {
-    /// A place of the trace, which it names by its own numbers.
+    /// Returns a place of the trace, which it names by its own numbers.
     pub fn place(&self, (function, site): Site) -> Site {
         (self.functions[function as usize], site.checked_sub(1).map_or(0, |site| self.sites[site as usize]))
     }
@@ -71,12 +71,12 @@ impl Dictionaries {
         renamed
     }
 
-    /// The number of a key.
+    /// Returns the number of a key.
     pub fn key(&mut self, key: ElementKey) -> u32 {
         self.keys.place(key)
     }
 
-    /// The keys of what a group repeats; `None` of a call.
+    /// Returns the keys of what a group repeats; `None` of a call.
     pub fn group(&self, key: u32) -> Option<&[u32]> {
         match self.keys.get(key) {
             ElementKey::Group(keys) => Some(keys),
@@ -84,7 +84,7 @@ impl Dictionaries {
         }
     }
 
-    /// The kind of the calls of a key; of a group that of its first.
+    /// Returns the kind of the calls of a key; of a group that of its first.
     pub fn kind_of_key(&self, key: u32) -> u32 {
         match self.keys.get(key) {
             ElementKey::Call(kind) => *kind,
@@ -92,12 +92,12 @@ impl Dictionaries {
         }
     }
 
-    /// A call without the lengths of its arrays.
+    /// Returns a call without the lengths of its arrays.
     pub fn kind(&self, kind: u32) -> &Template {
         self.kinds.get(kind)
     }
 
-    /// The names of the arguments of calls of this kind.
+    /// Returns the names of the arguments of calls of this kind.
     pub fn arguments(&self, kind: u32) -> impl Iterator<Item = &str> {
         self.functions.get(self.kind(kind).function).split(' ').skip(1)
     }
@@ -131,7 +131,7 @@ impl Dictionaries {
         }
     }
 
-    /// A part with these dictionaries and nothing else.
+    /// Returns a part with these dictionaries and nothing else.
     pub fn part(&self, ranks: u32) -> ProcessTrace {
         let (functions, sites, names) = (self.functions.clone(), self.sites.clone(), self.names.clone());
         ProcessTrace { ranks, functions, sites, names, types: self.types.clone(), ..ProcessTrace::default() }

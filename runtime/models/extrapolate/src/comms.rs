@@ -32,7 +32,7 @@ fn at(family: &Family, run: usize, rank: u32) -> SamplePoint {
 }
 
 impl Comms {
-    /// Their rules. O(members).
+    /// Returns their rules. O(members).
     ///
     /// # Errors
     /// A sentence with what has none.
@@ -74,7 +74,7 @@ impl Comms {
         Ok(Comms(numbered.collect::<Result<_, String>>()?))
     }
 
-    /// The communicators of a rank.
+    /// Returns the communicators of a rank.
     ///
     /// # Errors
     /// A sentence with what cannot be told.
@@ -101,7 +101,7 @@ pub fn position(comms: &OfRank, number: u32) -> Option<Position> {
     Some(Position { rank: rank as u32, peers: peers as u32 })
 }
 
-/// As a part has them. `contexts` has the communicators by the groups that they connect.
+/// Returns it as a part has them. `contexts` has the communicators by the groups that they connect.
 pub fn seen(rank: u32, comms: &OfRank, contexts: &mut Dictionary<Instance>) -> Vec<Seen> {
     let mut all = Vec::new();
     for (number, facts) in (1..).zip(comms) {

@@ -10,7 +10,8 @@ use trace::histogram::{Histogram, Summary};
 use trace::part::{Computed, Path};
 use trace::times::Reading;
 
-/// The histograms of all paths of a trace, in the common dictionaries. O(paths), of exact times O(calls).
+/// Returns the histograms of all paths of a trace, in the common dictionaries. O(paths), of exact times
+/// O(calls).
 ///
 /// # Errors
 /// A sentence, if exact times are damaged.

@@ -20,7 +20,7 @@ impl RankGrid {
         self.sides[0].len()
     }
 
-    /// Its sides on this run.
+    /// Returns its sides on this run.
     pub fn sides(&self, run: usize) -> &[u32] {
         &self.sides[run]
     }
@@ -49,7 +49,7 @@ impl RankGrid {
         coordinates
     }
 
-    /// The rank that is there.
+    /// Returns the rank that is there.
     pub fn rank(&self, run: usize, coordinates: &[u32]) -> u32 {
         self.sides[run].iter().zip(coordinates).fold(0, |rank, (&side, &at)| rank * side + at)
     }
@@ -138,7 +138,7 @@ impl Family {
         count.is_power_of_two().then(|| (rank | count).trailing_zeros())
     }
 
-    /// The kind of a rank.
+    /// Returns the kind of a rank.
     pub fn class(&self, partition: Partition, run: usize, rank: u32) -> i64 {
         let ends =
             |last: bool| if rank == 0 { 1 } else { 2 * i64::from(last && rank + 1 == self.counts[run]) };

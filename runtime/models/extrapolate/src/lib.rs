@@ -46,8 +46,8 @@ pub struct Extrapolated {
     pub notes: Vec<String>,
 }
 
-/// The trace of `ranks` ranks that traces of a program at other rank counts are of one family with. O(ranks
-/// of all, times what a rank does folded).
+/// Returns the trace of `ranks` ranks that traces of a program at other rank counts are of one family with.
+/// O(ranks of all, times what a rank does folded).
 ///
 /// # Errors
 /// A sentence: there are too few traces, they are not of one program, or a call (with its place) does what

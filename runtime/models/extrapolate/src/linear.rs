@@ -80,7 +80,7 @@ impl Factors {
         Some(Factors { above: above.collect::<Option<_>>()?, below })
     }
 
-    /// The sum times the denominator.
+    /// Returns the sum times the denominator.
     fn sum(&self, family: &Family, features: &[Feature], at: &SamplePoint) -> Option<i128> {
         features.iter().zip(&self.above).try_fold(0, |sum, (feature, &factor)| {
             let product =
@@ -95,8 +95,8 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Linear {
-    /// With the factors of each feature by run, and others that are the same on all; `None` if they are too
-    /// large.
+    /// Builds it with the factors of each feature by run, and others that are the same on all; `None` if they
+    /// are too large.
     fn of(
         mut features: Vec<Feature>,
         factors: &[Vec<Exact>],
@@ -113,7 +113,7 @@ impl Linear {
         Some(Linear { features, factors })
     }
 
-    /// Its value; `None` if that is no whole number.
+    /// Returns its value; `None` if that is no whole number.
     pub fn at(&self, family: &Family, at: &SamplePoint) -> Option<i64> {
         let factors = &self.factors[at.run];
         let sum = factors.sum(family, &self.features, at)?;
@@ -121,9 +121,9 @@ impl Linear {
     }
 }
 
-/// The sum of these features (the first of them 1) that has the values: for each run one, whose factors then
-/// must have formulas of these terms. `rows` are ordered by their runs, and there are some of each run but
-/// the one that is wanted. O(rows * features^2).
+/// Returns the sum of these features (the first of them 1) that has the values: for each run one, whose
+/// factors then must have formulas of these terms. `rows` are ordered by their runs, and there are some of
+/// each run but the one that is wanted. O(rows * features^2).
 ///
 /// # Errors
 /// Why there is none.
@@ -203,8 +203,8 @@ type Echelon = (usize, Vec<Exact>, Exact);
 /// Rows that factors are looked for in before all are looked at: eliminating is much dearer than testing.
 const SAMPLE: usize = 128;
 
-/// The factor of each feature, `None` of those that follow from the ones before them; no answer if no factors
-/// give the values.
+/// Returns the factor of each feature, `None` of those that follow from the ones before them; no answer if no
+/// factors give the values.
 fn solve(
     family: &Family,
     rows: &[&SamplePoint],
@@ -240,7 +240,7 @@ fn is_solved(
     Some(rows.iter().zip(values).all(gives))
 }
 
-/// The factors as [`solve`] has them, from all rows.
+/// Returns the factors as [`solve`] has them, from all rows.
 fn eliminate(
     family: &Family,
     rows: &[&SamplePoint],

@@ -166,7 +166,7 @@ impl<'a> Planner<'a> {
         Ok(SequencePlan::Sequence(places.collect::<Result<_, _>>()?))
     }
 
-    /// The first partition whose classes are all `good`.
+    /// Returns the first partition whose classes are all `good`.
     fn parted<R: Copy>(
         &self,
         rows: &[R],
@@ -233,7 +233,7 @@ impl<'a> Planner<'a> {
         Row { at: SamplePoint { run, rank, index: index.clone(), position }, value }
     }
 
-    /// A place with so many turns that differ for all.
+    /// Returns a place with so many turns that differ for all.
     fn each(&self, key: u32, has: &[&Has<'a>], entries: usize) -> Result<Passed, String> {
         if entries == 0 {
             return Ok(Passed::Never);
@@ -350,7 +350,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The next number of a call.
+    /// Returns the next number of a call.
     fn number(&self, call: &Calling, slot: Slot, at: &mut usize) -> Row {
         *at += 1;
         self.value(call, slot, *at - 1, None)

@@ -93,7 +93,7 @@ impl RankRule {
 }
 
 impl Quantity {
-    /// Its value.
+    /// Returns its value.
     ///
     /// # Errors
     /// A sentence: the number is not whole there, or no trace has a rank of this kind.
@@ -113,8 +113,8 @@ impl Quantity {
     }
 }
 
-/// The rule that all rows follow; `what` they are. Rows are ordered by run. O(rows), times the rules that are
-/// tried.
+/// Returns the rule that all rows follow; `what` they are. Rows are ordered by run. O(rows), times the rules
+/// that are tried.
 ///
 /// # Errors
 /// Why there is none: the most that any attempt came to.
@@ -136,8 +136,8 @@ pub fn fit(family: &Family, rows: &[Row], what: NumberMeaning) -> Result<Quantit
     Err(fitting.why)
 }
 
-/// The rows of each class, each in their order; `None` if all are of one, or one of the traces has none of a
-/// class that another has, from which nothing could be learned.
+/// Returns the rows of each class, each in their order; `None` if all are of one, or one of the traces has
+/// none of a class that another has, from which nothing could be learned.
 pub fn split<R: Copy>(
     family: &Family,
     partition: usize,
@@ -165,7 +165,8 @@ struct QuantityFit<'f> {
 }
 
 impl QuantityFit<'_> {
-    /// A rule whose factors are the same on any number of ranks, else one whose factors are functions of it.
+    /// Returns a rule whose factors are the same on any number of ranks, else one whose factors are functions
+    /// of it.
     fn rule(&mut self, rows: &[&Row], what: NumberMeaning) -> Option<RankRule> {
         let family = self.family;
         [&[], family.terms.as_slice()].into_iter().find_map(|terms| {

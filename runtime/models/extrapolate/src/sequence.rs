@@ -113,7 +113,7 @@ impl SequenceReader<'_, '_> {
         SequenceElement { key, turns: ElementIterations::Calls(vec![(1, Rc::clone(said))]) }
     }
 
-    /// With elements whose keys come again behind each other as groups, the shortest first.
+    /// Builds it with elements whose keys come again behind each other as groups, the shortest first.
     fn grouped(&mut self, mut elements: Vec<SequenceElement>) -> Vec<SequenceElement> {
         let mut length = 1;
         while length <= LONGEST.min(elements.len()) {
@@ -129,7 +129,7 @@ impl SequenceReader<'_, '_> {
         elements
     }
 
-    /// With all that comes again after so many elements as groups; nothing if nothing does.
+    /// Builds it with all that comes again after so many elements as groups; nothing if nothing does.
     fn group(&mut self, elements: &[SequenceElement], length: usize) -> Option<Vec<SequenceElement>> {
         let mut grouped = Vec::new();
         let mut at = 0;
@@ -164,8 +164,8 @@ impl SequenceReader<'_, '_> {
         found.then_some(grouped)
     }
 
-    /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder
-    /// found, or beside them.
+    /// Returns the keys that come twice or more from this place on, and where that ends: as groups that a
+    /// recorder found, or beside them.
     fn repeated(
         &self,
         elements: &[SequenceElement],

@@ -31,7 +31,7 @@ fn cube(rank: u32, side: u32) -> [i32; 3] {
     [rank / side / side, rank / side % side, rank % side].map(|at| at as i32)
 }
 
-/// The destinations of a rank's calls.
+/// Returns the destinations of a rank's calls.
 fn destinations(pattern: Pattern, rank: u32, side: i32) -> Vec<i32> {
     let ranks = side * side * side;
     let at = cube(rank, side as u32);
@@ -56,7 +56,7 @@ fn destinations(pattern: Pattern, rank: u32, side: i32) -> Vec<i32> {
     }
 }
 
-/// The trace of a program of these patterns, each in a place of its own, gone through so often.
+/// Returns the trace of a program of these patterns, each in a place of its own, gone through so often.
 fn program(patterns: &[(Pattern, i64)], turns: u64, side: u32) -> Trace {
     let ranks = side * side * side;
     let sites = (0..patterns.len()).map(|line| format!("program.c:{line} main"));

@@ -19,7 +19,7 @@ pub struct Approximation {
 }
 
 impl Approximation {
-    /// Its value on so many ranks.
+    /// Returns its value on so many ranks.
     pub fn at(&self, ranks: f64) -> f64 {
         let value = self.candidate.at(ranks);
         // As the text says it.
@@ -102,8 +102,8 @@ fn error(value: impl Fn(f64) -> f64, seen: &[(f64, f64)]) -> f64 {
     seen.iter().map(|&(ranks, seen)| off(value(ranks), seen)).fold(0.0, f64::max)
 }
 
-/// The formulas that so many numbers can tell from others, the simplest first, each with the least sum of
-/// squared relative differences.
+/// Returns the formulas that so many numbers can tell from others, the simplest first, each with the least
+/// sum of squared relative differences.
 fn candidates(seen: &[(f64, f64)]) -> Vec<(usize, Candidate)> {
     let weight = |value: f64| if value == 0.0 { 1.0 } else { 1.0 / (value * value) };
     let sum = |of: &dyn Fn(f64, f64) -> f64| {

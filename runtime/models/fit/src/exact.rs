@@ -31,7 +31,7 @@ pub enum Unfit {
     Ambiguous(String, String),
 }
 
-/// The terms that need nothing but the count: its powers and roots, and the logarithm.
+/// Returns the terms that need nothing but the count: its powers and roots, and the logarithm.
 pub fn terms(counts: &[u32]) -> Vec<Term> {
     let whole = |value: Option<u32>| value.map(|value| Exact::from(i128::from(value)));
     let root = |degree: u32| move |count: u32| whole(root(count, degree));
@@ -56,19 +56,19 @@ pub fn terms(counts: &[u32]) -> Vec<Term> {
     ]
 }
 
-/// One divided by it.
+/// Returns one divided by it.
 pub fn below(value: Exact) -> Option<Exact> {
     (!value.is_zero()).then(|| value.recip())
 }
 
-/// The number whose power of this degree is `count`.
+/// Returns the number whose power of this degree is `count`.
 pub fn root(count: u32, degree: u32) -> Option<u32> {
     let near = f64::from(count).powf(1.0 / f64::from(degree)).round() as u32;
     (near.saturating_sub(1)..=near + 1).find(|root| root.checked_pow(degree) == Some(count))
 }
 
-/// The values at all counts of the simplest formula that gives `seen` at the first of them. Terms have a
-/// value for each count. O(terms).
+/// Returns the values at all counts of the simplest formula that gives `seen` at the first of them. Terms
+/// have a value for each count. O(terms).
 ///
 /// # Errors
 /// Why there is none.
@@ -107,8 +107,8 @@ pub fn exact(terms: &[Term], seen: &[Exact], counts: usize) -> Result<Vec<Exact>
     Err(Unfit::NoFormula)
 }
 
-/// The values of the formula of this term, if it gives the numbers; of these `None`, if it has none at one of
-/// the counts.
+/// Returns the values of the formula of this term, if it gives the numbers; of these `None`, if it has none
+/// at one of the counts.
 fn through(term: &Term, seen: &[Exact], with_constant: bool, counts: usize) -> Option<Option<Vec<Exact>>> {
     let at: Vec<Exact> = term.values[..seen.len()].iter().copied().collect::<Option<_>>()?;
     let (factor, constant) = if with_constant {

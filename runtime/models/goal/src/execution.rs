@@ -325,7 +325,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.admit();
     }
 
-    /// A message is at its receiver.
+    /// Records that a message is at its receiver.
     fn arrive(&mut self, send: u32, mut receive: Option<u32>, now: Time, number: u64) {
         let Work::Send { bytes, to, tag } = self.work(send) else { return };
         let source = self.ranks[self.block(send)].rank;
@@ -408,7 +408,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         }
     }
 
-    /// An operation has begun: operations that wait for that may be ready.
+    /// Records that an operation has begun: operations that wait for that may be ready.
     fn began(&mut self, operation: u32, now: Time) {
         let own = self.own_number(operation);
         let block = self.block(operation);

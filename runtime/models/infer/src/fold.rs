@@ -62,7 +62,7 @@ fn add_all(body: &mut [ModelNode], other: &[ModelNode]) {
     body.iter_mut().zip(other).for_each(|(mine, other)| mine.add(other));
 }
 
-/// The steps of a run as loops. O(steps * 64 ^ 2), of which nearly all comparisons end at once.
+/// Returns the steps of a run as loops. O(steps * 64 ^ 2), of which nearly all comparisons end at once.
 pub fn fold(run: &RunSteps) -> Vec<ModelNode> {
     let mut nodes: Vec<ModelNode> = Vec::new();
     for step in &run.steps {

@@ -31,8 +31,8 @@ pub struct Inferred {
     pub notes: Vec<String>,
 }
 
-/// The model that traces at different rank counts have in common. `name` is the model's. O(calls of all
-/// ranks): loops are unfolded.
+/// Returns the model that traces at different rank counts have in common. `name` is the model's. O(calls of
+/// all ranks): loops are unfolded.
 ///
 /// # Errors
 /// A sentence: two traces have equally many ranks, differ by more than numbers, or do what Aspen has no words

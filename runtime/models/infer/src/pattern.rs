@@ -43,8 +43,8 @@ fn candidates() -> Vec<CommunicationPattern> {
     all
 }
 
-/// The patterns that make just these messages (source, destination, bytes) of so many ranks. O(patterns *
-/// messages).
+/// Returns the patterns that make just these messages (source, destination, bytes) of so many ranks.
+/// O(patterns * messages).
 pub fn fitting(ranks: u32, messages: &[(u32, u32, u64)]) -> Vec<Fitting> {
     let mut wanted: FxHashMap<(u32, u32), Vec<u64>> = FxHashMap::default();
     messages.iter().for_each(|&(from, to, bytes)| wanted.entry((from, to)).or_default().push(bytes));

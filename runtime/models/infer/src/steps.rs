@@ -54,7 +54,7 @@ struct RankStep {
 /// The parts of one rank, with what it computes before each.
 type Parts = Vec<(f64, Rc<RankStep>)>;
 
-/// The steps of a trace. O(calls of all ranks).
+/// Returns the steps of a trace. O(calls of all ranks).
 pub fn steps(trace: &Trace) -> Result<RunSteps, String> {
     let how = How { decides: false, compares: false, without: &[] };
     let mut replay = Replay::new(trace, how)?;
@@ -262,7 +262,7 @@ fn meet(parts: &[&Rc<RankStep>]) -> bool {
     balance.values().all(|&left| left == 0)
 }
 
-/// All that a rank does between two collective operations as one part, which there is even if it does
+/// Returns all that a rank does between two collective operations as one part, which there is even if it does
 /// nothing.
 fn merged(parts: &Parts) -> Parts {
     let mut merged: Parts = Vec::new();
@@ -281,7 +281,7 @@ fn merged(parts: &Parts) -> Parts {
     merged
 }
 
-/// The parts of all ranks as steps.
+/// Returns the parts of all ranks as steps.
 fn together(ranks: u32, all: &[Parts]) -> Result<RunSteps, String> {
     let length = all.first().map_or(0, Vec::len);
     if all.iter().any(|parts| parts.len() != length) {

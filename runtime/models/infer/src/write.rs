@@ -21,7 +21,7 @@ core rank { resource compute(seconds) [seconds] }
 /// Above this the difference between a formula and what was seen is told.
 const LARGE: f64 = 0.1;
 
-/// The text of a model of this name, as `xsim aspen format` writes it, and what it does not say.
+/// Returns the text of a model of this name, as `xsim aspen format` writes it, and what it does not say.
 pub fn model(name: &str, joined: &CommonRuns) -> (String, Vec<String>) {
     let mut writing = Writing { joined, parameters: String::new(), counts: [0; 4], notes: Vec::new() };
     let body = writing.body(&joined.body, 2);
@@ -58,7 +58,8 @@ enum NumberKind {
 }
 
 impl Writing<'_> {
-    /// A number in the text: itself if it is the same on any number of ranks, else a parameter of its own.
+    /// Returns a number in the text: itself if it is the same on any number of ranks, else a parameter of its
+    /// own.
     fn number(&mut self, kind: NumberKind, values: &Numbers) -> String {
         let seen: Vec<(f64, f64)> =
             self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();

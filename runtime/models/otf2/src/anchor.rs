@@ -57,7 +57,7 @@ impl Anchor {
         Ok(Anchor { events, definitions })
     }
 
-    /// The file of an archive with so many locations and definitions.
+    /// Returns the file of an archive with so many locations and definitions.
     pub fn write(self, locations: u64, definitions: u64) -> Vec<u8> {
         let mut file = vec![HEADER, LITTLE];
         file.text("OTF2");

@@ -12,7 +12,7 @@ pub const HEAD: usize = 18;
 /// Offset in the header of the number of the last event.
 pub const LAST: u64 = 10;
 
-/// The header of a chunk whose first event has this number, from 1.
+/// Returns the header of a chunk whose first event has this number, from 1.
 pub fn header(first: u64) -> Vec<u8> {
     let mut header = vec![HEADER, LITTLE];
     header.full(first);
@@ -34,7 +34,7 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    /// From the beginning of a file.
+    /// Builds it from the beginning of a file.
     pub fn new(from: R, length: u64) -> Chunks<R> {
         Chunks { from, length, chunk: Vec::new(), base: 0, at: 0, is_big: false, is_over: false }
     }

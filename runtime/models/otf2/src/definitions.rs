@@ -139,18 +139,18 @@ impl Definitions {
         Ok(())
     }
 
-    /// The name of a region.
+    /// Returns the name of a region.
     pub fn region(&self, region: u32) -> Option<&str> {
         self.strings.get(self.regions.get(&region)?).map(String::as_str)
     }
 
-    /// All regions that have a name.
+    /// Returns all regions that have a name.
     pub fn regions(&self) -> impl Iterator<Item = (u32, &str)> {
         self.regions.iter().filter_map(|(&region, name)| Some((region, self.strings.get(name)?.as_str())))
     }
 
-    /// The locations that are ranks of MPI, in the order of these: those of a group that says so, else the
-    /// first that runs code of each process.
+    /// Returns the locations that are ranks of MPI, in the order of these: those of a group that says so,
+    /// else the first that runs code of each process.
     pub fn ranks(&self) -> Vec<u64> {
         let mut named: Vec<_> = self
             .groups
@@ -176,8 +176,8 @@ impl Definitions {
         self.strings.get(&comm.name).map_or("", String::as_str)
     }
 
-    /// The members of a communicator of MPI, if the definitions say who they are. `ranks` has the rank of
-    /// each location.
+    /// Returns the members of a communicator of MPI, if the definitions say who they are. `ranks` has the
+    /// rank of each location.
     pub fn members(&self, comm: &Comm, ranks: &FxHashMap<u64, u32>) -> Option<Members> {
         let group = self.groups.get(&comm.group).filter(|group| group.paradigm == MPI)?;
         match group.kind {
@@ -265,20 +265,20 @@ impl LocationMapping {
         Ok(())
     }
 
-    /// A region's number in the definitions of all.
+    /// Returns a region's number in the definitions of all.
     #[inline]
     pub fn region(&self, region: u32) -> u32 {
         if self.regions.is_empty() { region } else { self.regions.get(&region).copied().unwrap_or(region) }
     }
 
-    /// A communicator's number there.
+    /// Returns a communicator's number there.
     #[inline]
     pub fn comm(&self, comm: u32) -> u32 {
         if self.comms.is_empty() { comm } else { self.comms.get(&comm).copied().unwrap_or(comm) }
     }
 
-    /// A time on the clock of all: between two instants at which a clock was compared with that of the
-    /// others, the difference is interpolated.
+    /// Returns a time on the clock of all: between two instants at which a clock was compared with that of
+    /// the others, the difference is interpolated.
     #[inline]
     pub fn time(&self, time: u64) -> u64 {
         let at = |(_, offset): (u64, i64)| time.saturating_add_signed(offset);

@@ -31,7 +31,7 @@ pub enum ArchiveFiles<'a> {
 }
 
 impl ArchiveFiles<'_> {
-    /// The archive with this anchor file.
+    /// Returns the archive with this anchor file.
     pub fn of(anchor: &Path) -> ArchiveFiles<'static> {
         ArchiveFiles::Disk(anchor.to_owned())
     }
@@ -111,7 +111,7 @@ impl<'a> Archive<'a> {
         Ok(Archive { files, anchor, definitions })
     }
 
-    /// The events of a location.
+    /// Returns the events of a location.
     ///
     /// # Errors
     /// A sentence with the file, the byte and the reason.
@@ -155,8 +155,8 @@ pub struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// The next event, with its time in ticks and the byte of the file where it stands; `None` behind the
-    /// last. Numbers are those of the definitions of all.
+    /// Returns the next event, with its time in ticks and the byte of the file where it stands; `None` behind
+    /// the last. Numbers are those of the definitions of all.
     ///
     /// # Errors
     /// The byte, and what is wrong there.

@@ -217,7 +217,7 @@ impl ArchiveWriter {
         fs::File::create(&self.anchor)?.write_all(&anchor.write(self.locations.len() as u64, definitions))
     }
 
-    /// The file of all definitions, the length of its chunks, and how many there are.
+    /// Returns the file of all definitions, the length of its chunks, and how many there are.
     fn definitions(&self) -> io::Result<(Vec<u8>, usize, u64)> {
         let records = DefinitionRecords::of(self);
         let longest = records.all.iter().map(Vec::len).max().unwrap_or(0);
@@ -301,7 +301,7 @@ impl DefinitionRecords {
         self.all.push(record);
     }
 
-    /// The number of a text, which is defined before it is used.
+    /// Returns the number of a text, which is defined before it is used.
     fn string(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.strings.get(text) {
             return number;

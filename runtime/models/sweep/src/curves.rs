@@ -3,7 +3,7 @@
 use crate::table::SweepTable;
 use plot::{Chart, Mark, PlotSeries};
 
-/// Lines along the first variable whose values are numbers.
+/// Returns the lines along the first variable whose values are numbers.
 ///
 /// # Errors
 /// A sentence, if there is no such variable or no run came to its end.

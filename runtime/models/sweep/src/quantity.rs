@@ -27,7 +27,7 @@ pub fn quantity(text: &str) -> Option<(f64, Unit)> {
     network::flop_rate(text).ok().map(|rate| (rate, "flop/s"))
 }
 
-/// Numbers of one unit, and the unit. Nought is of any.
+/// Returns the numbers of one unit, and the unit. Nought is of any.
 pub fn quantities(values: &[String]) -> Option<(Vec<f64>, Unit)> {
     let all: Vec<(f64, Unit)> = values.iter().map(|value| quantity(value)).collect::<Option<_>>()?;
     let unit = all.iter().find(|(number, _)| *number != 0.0).map_or("", |(_, unit)| unit);
@@ -35,7 +35,7 @@ pub fn quantities(values: &[String]) -> Option<(Vec<f64>, Unit)> {
     is_one.then(|| (all.into_iter().map(|(number, _)| number).collect(), unit))
 }
 
-/// The number at the beginning, and what is behind it.
+/// Returns the number at the beginning, and what is behind it.
 pub fn split(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))

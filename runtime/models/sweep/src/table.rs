@@ -57,7 +57,7 @@ impl SweepTable {
         &self.variables
     }
 
-    /// The points with their times, those that failed left out.
+    /// Returns the points with their times, those that failed left out.
     pub fn times(&self) -> impl Iterator<Item = (&Point, u64)> {
         self.rows.iter().filter_map(|(point, outcome)| Some((point, outcome.as_ref().ok()?.time_ps)))
     }
@@ -72,8 +72,8 @@ impl SweepTable {
         self.rows.iter().filter(|(_, outcome)| outcome.is_err()).count()
     }
 
-    /// The efficiency of each point against the one with the fewest ranks among those that are otherwise
-    /// equal.
+    /// Returns the efficiency of each point against the one with the fewest ranks among those that are
+    /// otherwise equal.
     fn scaled(&self, scaling: ScalingMode) -> Result<Vec<Option<f64>>, String> {
         let np = self
             .variables
@@ -91,7 +91,7 @@ impl SweepTable {
         Ok(self.rows.iter().map(of).collect())
     }
 
-    /// As values with commas between them; a text with a comma stands in quotes (RFC 4180).
+    /// Returns it as values with commas between them; a text with a comma stands in quotes (RFC 4180).
     pub fn csv(&self) -> String {
         let quoted = |text: &str| {
             if text.contains([',', '"', '\n']) {
@@ -125,7 +125,7 @@ impl SweepTable {
         lines.into_iter().map(|line| line.join(",") + "\n").collect()
     }
 
-    /// The values of a point but those of these variables: `np=64 l=1us`.
+    /// Returns the values of a point but those of these variables: `np=64 l=1us`.
     pub fn name_without(&self, point: &Point, left_out: &[usize]) -> String {
         let others = (0..point.len()).filter(|variable| !left_out.contains(variable));
         let name = |variable: usize| {

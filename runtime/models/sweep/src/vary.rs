@@ -45,12 +45,12 @@ impl Variable {
         Ok(Variable { name: name.trim().to_owned(), values: all })
     }
 
-    /// The values as numbers of one unit, if all are.
+    /// Returns the values as numbers of one unit, if all are.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         quantities(&self.values).map(|(numbers, _)| numbers)
     }
 
-    /// The name with the unit of [`Variable::numbers`].
+    /// Returns the name with the unit of [`Variable::numbers`].
     pub fn label(&self) -> String {
         match quantities(&self.values) {
             Some((_, unit)) if !unit.is_empty() => format!("{} [{unit}]", self.name),
@@ -59,8 +59,8 @@ impl Variable {
     }
 }
 
-/// The values of `first..last*factor` or `first..last+step`, all in the unit of `first`, or of `last` where
-/// that has none.
+/// Returns the values of `first..last*factor` or `first..last+step`, all in the unit of `first`, or of `last`
+/// where that has none.
 fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
     let wrong = || {
         format!(
@@ -96,7 +96,7 @@ fn ratio(unit: &str, of: &str) -> Option<f64> {
     (one.1 == other.1).then_some(one.0 / other.0)
 }
 
-/// With twelve significant digits, which hides what a product of doubles adds.
+/// Builds it with twelve significant digits, which hides what a product of doubles adds.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }
@@ -108,7 +108,7 @@ pub type Point = Vec<usize>;
 pub struct Points<'a>(pub &'a [Variable]);
 
 impl Points<'_> {
-    /// All of them.
+    /// Returns all of them.
     ///
     /// # Errors
     /// A sentence, if they are too many, or a variable is named twice.
@@ -139,7 +139,7 @@ impl Points<'_> {
         Ok(points)
     }
 
-    /// A point as it is shown: `np=64 l=1us`.
+    /// Returns a point as it is shown: `np=64 l=1us`.
     pub fn name(&self, point: &Point) -> String {
         self.0
             .iter()

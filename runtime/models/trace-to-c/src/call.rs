@@ -70,17 +70,17 @@ impl<'a> GeneratedCall<'a> {
         })
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn trace(&self) -> &'a Trace {
         self.ranks.trace
     }
 
-    /// The argument of this name.
+    /// Returns the argument of this name.
     pub fn argument(&self, name: &str) -> Option<CallArgument<'a>> {
         self.arguments.iter().find(|argument| argument.parameter.name == name).copied()
     }
 
-    /// The first that there is of these.
+    /// Returns the first that there is of these.
     pub fn first(&self, names: &[&str]) -> Option<CallArgument<'a>> {
         names.iter().find_map(|name| self.argument(name))
     }
@@ -97,12 +97,12 @@ impl<'a> GeneratedCall<'a> {
         self.ranks.map(&cells, self.turns, by_rank, of)
     }
 
-    /// The number in a place.
+    /// Returns the number in a place.
     pub fn number(&self, place: usize) -> NumberByRank {
         self.map(&[place], false, |_, numbers| numbers[0])
     }
 
-    /// The number of a scalar argument; `None` if the trace does not say it.
+    /// Returns the number of a scalar argument; `None` if the trace does not say it.
     pub fn scalar(&self, name: &str) -> Option<NumberByRank> {
         let argument = self.argument(name)?;
         (argument.field.numbers() == Some(1) && !matches!(argument.field, Field::List(_)))
@@ -118,7 +118,7 @@ impl<'a> GeneratedCall<'a> {
         })
     }
 
-    /// The ranks that are told in a place, in the communicator that the call names.
+    /// Returns the ranks that are told in a place, in the communicator that the call names.
     pub fn absolute(&self, place: usize) -> NumberByRank {
         self.relative(&[place], |position, numbers| Peer::of(numbers[0]).rank(position).into())
     }
@@ -180,7 +180,7 @@ impl<'a> GeneratedCall<'a> {
         }
     }
 
-    /// The datatype of the elements that an argument counts.
+    /// Returns the datatype of the elements that an argument counts.
     pub fn type_of(&self, counts: &str) -> Option<CallArgument<'a>> {
         match counts {
             "sendcount" | "sendcounts" | "sdispls" => self.first(&["sendtype", "sendtypes"]),

@@ -55,7 +55,7 @@ pub struct Options {
     pub without: Vec<String>,
 }
 
-/// The program of a trace, as files; `name` is what it is called in their texts.
+/// Returns the program of a trace, as files; `name` is what it is called in their texts.
 ///
 /// # Errors
 /// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can

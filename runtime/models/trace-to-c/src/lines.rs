@@ -80,7 +80,7 @@ impl ProgramText {
     }
 }
 
-/// The most neighbours that a rank can have in any topology of the trace.
+/// Returns the most neighbours that a rank can have in any topology of the trace.
 fn degree(ranks: &RanksByTemplate, options: &Options, items: &[Item]) -> i64 {
     let of = |item: &Item| match item {
         Item::Loop { body, .. } => degree(ranks, options, body),
@@ -200,7 +200,7 @@ impl ProgramWriter<'_> {
         }
     }
 
-    /// The function, the site and a rank of an item's first call, for messages.
+    /// Returns the function, the site and a rank of an item's first call, for messages.
     fn place_of(&self, item: &Item) -> String {
         match item {
             Item::Loop { body, .. } => body.first().map_or_else(String::new, |item| self.place_of(item)),

@@ -115,7 +115,7 @@ fn blocks(call: &GeneratedCall, buffer: &str, counts: CallArgument) -> Result<i6
     Ok(end.most())
 }
 
-/// Bytes of a buffer of which each block has a datatype.
+/// Returns the bytes of a buffer of which each block has a datatype.
 fn blocks_of_many_types<'a>(
     call: &GeneratedCall<'a>,
     buffer: &str,

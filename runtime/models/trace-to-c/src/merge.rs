@@ -26,7 +26,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// The shapes whose ranks take part, ascending.
+    /// Returns the shapes whose ranks take part, ascending.
     pub fn shapes(&self) -> Vec<u32> {
         match self {
             Item::Call(calls) => calls.iter().map(|&(shape, _)| shape).collect(),
@@ -43,7 +43,7 @@ impl Item {
     }
 }
 
-/// The calls that `keeps` answers for, of all shapes that some rank has.
+/// Returns the calls that `keeps` answers for, of all shapes that some rank has.
 pub fn merge(trace: &Trace, keeps: &impl Fn(u32) -> bool) -> Vec<Item> {
     let mut all: Vec<(usize, Vec<Item>)> = Vec::new();
     for (shape, nodes) in (0..).zip(&trace.shapes) {

@@ -22,14 +22,14 @@ pub enum NumberByRank {
 }
 
 impl NumberByRank {
-    /// The greatest.
+    /// Returns the greatest.
     pub fn most(&self) -> i64 {
         match self {
             NumberByRank::Same(value) => *value,
             NumberByRank::Each(values, _) => values.iter().copied().max().unwrap_or(0),
         }
     }
-    /// The least.
+    /// Returns the least.
     pub fn least(&self) -> i64 {
         match self {
             NumberByRank::Same(value) => *value,
@@ -43,7 +43,7 @@ impl NumberByRank {
             NumberByRank::Each(values, _) => values.iter().all(|&value| is(value)),
         }
     }
-    /// As vectors have it.
+    /// Returns it as vectors have it.
     fn text(values: &[i64], turns: usize) -> String {
         let text = Column::of_ranks(values, turns).text();
         if turns == 1 { text } else { format!("t {turns} {text}") }
@@ -152,7 +152,7 @@ impl<'t> RanksByTemplate<'t> {
         }
     }
 
-    /// One number, or one for each rank of a shape, or for each and each turn.
+    /// Returns one number, or one for each rank of a shape, or for each and each turn.
     fn unfolded(&self, cell: Cell) -> Vec<i64> {
         match cell {
             Cell::Same(value) => vec![value],
@@ -186,8 +186,8 @@ impl Vectors {
         self.loops.pop();
     }
 
-    /// A call of one of the functions that look into vectors, for this one, with so many turns of the loop
-    /// around.
+    /// Returns a call of one of the functions that look into vectors, for this one, with so many turns of the
+    /// loop around.
     fn looked_up(&self, function: &str, name: &str, turns: usize) -> String {
         match self.loops.last() {
             Some(turn) if turns > 1 => format!("{function}_in({name}, {turn})"),
@@ -199,7 +199,7 @@ impl Vectors {
         format!("&v{}", self.known.insert_full((text, kind)).0 + 1)
     }
 
-    /// An expression for a number.
+    /// Returns an expression for a number.
     pub fn number(&mut self, value: &NumberByRank) -> String {
         match value {
             NumberByRank::Same(value) => value.to_string(),
@@ -210,7 +210,7 @@ impl Vectors {
         }
     }
 
-    /// The vector of a number that is the same in all turns, itself.
+    /// Returns the vector of a number that is the same in all turns, itself.
     pub fn place(&mut self, value: &NumberByRank) -> String {
         match value {
             NumberByRank::Same(value) => self.name(format!("r {value}"), "long"),
@@ -218,13 +218,13 @@ impl Vectors {
         }
     }
 
-    /// An expression for whether a rank is one of these.
+    /// Returns an expression for whether a rank is one of these.
     pub fn is_member(&mut self, members: &[i64]) -> String {
         format!("value({})", self.name(NumberByRank::text(members, 1), "long"))
     }
 
-    /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant`
-    /// may be changed by nobody, or it is used once.
+    /// Returns an expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A
+    /// `constant` may be changed by nobody, or it is used once.
     pub fn array(&mut self, values: &[NumberByRank], kind: &'static str, constant: bool) -> String {
         let same: Option<Vec<i64>> = values
             .iter()
@@ -256,7 +256,7 @@ impl Vectors {
         self.looked_up(function, &name, turns)
     }
 
-    /// Their definitions.
+    /// Returns their definitions.
     pub fn definitions(&self) -> String {
         let mut out = String::new();
         for (number, (text, _)) in (1..).zip(&self.known) {
@@ -284,7 +284,7 @@ fn columns(values: &[NumberByRank], turns: usize) -> String {
     if turns == 1 { text } else { format!("t {turns} {text}") }
 }
 
-/// A C string over several lines.
+/// Returns a C string over several lines.
 fn broken(text: &str) -> String {
     let mut out = String::from("\"");
     let mut width = 40;

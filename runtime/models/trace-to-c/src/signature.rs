@@ -61,7 +61,7 @@ impl FunctionSignature {
     }
 }
 
-/// The name of a constant whose name begins so, by its value in the standard ABI, which traces have.
+/// Returns the name of a constant whose name begins so, by its value in the standard ABI, which traces have.
 pub fn constant(prefix: &str, value: i64) -> Option<&'static str> {
     CONSTANTS.iter().find(|(name, known)| *known == value && name.starts_with(prefix)).map(|(name, _)| *name)
 }

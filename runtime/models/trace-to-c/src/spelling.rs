@@ -33,7 +33,7 @@ pub struct ObjectCounts {
 }
 
 impl ObjectCounts {
-    /// The length of the array of a class: there is one more, for what is none.
+    /// Returns the length of the array of a class: there is one more, for what is none.
     pub fn of(&self, class: Class) -> i64 {
         self.objects[class as usize] + 1
     }
@@ -77,7 +77,7 @@ fn is_matched_probe(call: &GeneratedCall) -> bool {
     matches!(call.signature.name, "MPI_Mprobe" | "MPI_Improbe")
 }
 
-/// The array that objects of a class are in.
+/// Returns the array that objects of a class are in.
 fn array_of(class: Class) -> Result<&'static str, Refusal> {
     Ok(match class {
         Class::Comm => "comms",
@@ -94,7 +94,7 @@ fn array_of(class: Class) -> Result<&'static str, Refusal> {
     })
 }
 
-/// The class and the name of an object.
+/// Returns the class and the name of an object.
 fn object(field: &Field) -> Option<(Class, Option<u32>)> {
     match field {
         Field::Comm(name) => Some((Class::Comm, *name)),
@@ -312,7 +312,7 @@ impl Speller {
         })
     }
 
-    /// A number that a call is given.
+    /// Returns a number that a call is given.
     fn number(&mut self, call: &GeneratedCall, argument: CallArgument) -> String {
         if !matches!(
             argument.field,
@@ -331,8 +331,8 @@ impl Speller {
         }
     }
 
-    /// A number; what is told in bytes, times the size of the elements that it counts, whose datatype may be
-    /// one of many.
+    /// Returns a number; what is told in bytes, times the size of the elements that it counts, whose datatype
+    /// may be one of many.
     fn plain(
         &self,
         call: &GeneratedCall,
@@ -376,7 +376,7 @@ impl Speller {
         }
     }
 
-    /// The communicator that ranks are of, as `peer` takes it.
+    /// Returns the communicator that ranks are of, as `peer` takes it.
     fn whose(&mut self, call: &GeneratedCall) -> String {
         match call.template.whose() {
             Whose::Made(place) => {
@@ -406,7 +406,7 @@ impl Speller {
         }
     }
 
-    /// An array of numbers that a call is given.
+    /// Returns an array of numbers that a call is given.
     fn array(
         &mut self,
         call: &GeneratedCall,
@@ -466,7 +466,7 @@ impl Speller {
         *most = (*most).max(number.most());
     }
 
-    /// An object by number.
+    /// Returns an object by number.
     fn element(&mut self, call: &GeneratedCall, class: Class, at: usize) -> Result<String, Refusal> {
         let number = call.number(at);
         self.use_object(class, &number);
@@ -505,12 +505,12 @@ impl Speller {
         }
     }
 
-    /// The place of a name among the names: datatypes have it in their own dictionary.
+    /// Returns the place of a name among the names: datatypes have it in their own dictionary.
     fn name_of(&self, call: &GeneratedCall, field: &Field, name: u32) -> u32 {
         if matches!(field, Field::Datatype(_)) { call.trace().types[name as usize].name } else { name }
     }
 
-    /// An object that a call is given.
+    /// Returns an object that a call is given.
     fn object(
         &mut self,
         call: &GeneratedCall,
@@ -646,7 +646,8 @@ impl Speller {
     }
 }
 
-/// The options under which a call is left out: what makes datatypes, where messages are told in bytes.
+/// Returns the options under which a call is left out: what makes datatypes, where messages are told in
+/// bytes.
 pub fn is_left_out(name: &str, options: &crate::Options) -> bool {
     options.without.iter().any(|left| left == name)
         || options.datatypes == Datatypes::Size && name.starts_with("MPI_Type_")

@@ -71,7 +71,7 @@ impl ComputationTimes {
         self.paths.is_empty()
     }
 
-    /// The place of a call of the trace.
+    /// Returns the place of a call of the trace.
     pub fn place(&self, call: u32) -> u32 {
         self.places[call as usize]
     }
@@ -122,8 +122,8 @@ fn row((from, to): (u32, u32), passages: u64, summary: &Summary, of_rank: &str) 
     format!("{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}", summary.first_bits)
 }
 
-/// The mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what ranks
-/// differ.
+/// Returns the mean of each rank, of all its passages as [`of_exact`] has it, if a histogram says in what
+/// ranks differ.
 fn means_of(summary: &Summary, passages: u64, ranks: u32) -> Means {
     if summary.spread.is_empty() {
         return None;
@@ -143,8 +143,8 @@ struct RankTimes {
     most: u64,
 }
 
-/// All ways with the times of all ranks together, and the mean of each rank: who computes longer than others
-/// does so in the program too.
+/// Returns all ways with the times of all ranks together, and the mean of each rank: who computes longer than
+/// others does so in the program too.
 fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
     let mut all: FxHashMap<Path, (Histogram, Vec<i64>, bool)> = FxHashMap::default();
     for rank in 0..trace.ranks {

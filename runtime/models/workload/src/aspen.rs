@@ -72,7 +72,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// The walk of a plan by so many ranks.
+    /// Returns the walk of a plan by so many ranks.
     ///
     /// # Errors
     /// So many ranks make no grid for a step; a computation or the whole walk is too long.
@@ -138,7 +138,7 @@ impl Walk {
         })
     }
 
-    /// The action at a place. O(loops within each other * log(parts)).
+    /// Returns the action at a place. O(loops within each other * log(parts)).
     fn at(&self, mut place: u64) -> Option<u32> {
         if place >= self.root.length {
             return None;
@@ -156,7 +156,7 @@ impl Walk {
         }
     }
 
-    /// To whom a rank sends in a random step, if not to itself.
+    /// Returns to whom a rank sends in a random step, if not to itself.
     fn drawn(&self, step: &Step, draw: u32, rank: u32) -> Option<u32> {
         step.sends(rank.into(), self.ranks.into(), None, draw.into())
             .first()
@@ -176,7 +176,7 @@ impl Walk {
         self.draws.iter().find(|known| known.number == draw).map_or(0, |known| known.expected[rank as usize])
     }
 
-    /// The next call of a random step.
+    /// Returns the next call of a random step.
     fn random(&mut self, step: Step, rank: u32, cursor: &mut Cursor) -> Option<Call> {
         let number = cursor.calls;
         cursor.calls += 1;
@@ -235,7 +235,7 @@ fn exchanged(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call
     }
 }
 
-/// All receives and a wait, then all sends and a wait.
+/// Returns all receives and a wait, then all sends and a wait.
 fn swept(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let (rank, each) = (u64::from(rank), exchange.len() + 1);
     loop {

@@ -73,7 +73,7 @@ impl Call {
     /// The number of `MPI_COMM_SELF`; communicators that the rank makes come behind it.
     pub const SELF: u32 = 1;
 
-    /// The message that the call is the sending or receiving of, if it is nothing else.
+    /// Returns the message that the call is the sending or receiving of, if it is nothing else.
     pub(crate) fn message(&self) -> Option<Message> {
         let (what, envelope) = match *self {
             Call::Send(mode, envelope) => (What::Send(mode), envelope),

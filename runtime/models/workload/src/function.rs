@@ -32,7 +32,7 @@ functions! {
 }
 
 impl Function {
-    /// The function of a call; `None` of what is none.
+    /// Returns the function of a call; `None` of what is none.
     pub(crate) fn of(call: &Call) -> Option<Function> {
         let one = |requests: &Requests| matches!(requests, Requests::These(these) if these.len() == 1);
         Some(match call {

@@ -26,7 +26,7 @@ pub struct Job<'t> {
 }
 
 impl<'t> Job<'t> {
-    /// The replay of a trace of so many ranks, which begin at a time.
+    /// Returns the replay of a trace of so many ranks, which begin at a time.
     pub fn new(name: String, replay: Replay<'t>, ranks: u32, begins: Time) -> Job<'t> {
         Job { name, replay, begins, first: 0, ranks, functions: Vec::new(), first_site: 0 }
     }
@@ -72,12 +72,12 @@ impl<'t> Jobs<'t> {
         Jobs { jobs, names: names.leak(), only: None }
     }
 
-    /// The names of the functions that their calls have, for [`mpi::Setup`].
+    /// Returns the names of the functions that their calls have, for [`mpi::Setup`].
     pub fn names(&self) -> &'static [&'static str] {
         self.names
     }
 
-    /// The ranks of each, for [`mpi::Setup::worlds`].
+    /// Returns the ranks of each, for [`mpi::Setup::worlds`].
     pub fn worlds(&self) -> Vec<u32> {
         self.jobs.iter().map(|job| job.ranks).collect()
     }
@@ -90,7 +90,8 @@ impl<'t> Jobs<'t> {
         self.jobs.iter_mut().for_each(|job| job.replay.restart(job.begins));
     }
 
-    /// From when each begins until its last rank has ended, on process 0. All call it after the run.
+    /// Builds it from when each begins until its last rank has ended, on process 0. All call it after the
+    /// run.
     pub fn took(&self, mpi: &Mpi) -> Option<Vec<Span>> {
         let (first, local) = mpi.ranks_of(mpi.processes().1);
         let mut own = Vec::new();

@@ -100,7 +100,7 @@ pub struct Replay<'t> {
 type Refusal = Box<str>;
 
 impl<'t> Replay<'t> {
-    /// The replay of a trace by all its ranks.
+    /// Returns the replay of a trace by all its ranks.
     ///
     /// # Errors
     /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what
@@ -142,7 +142,7 @@ impl<'t> Replay<'t> {
         self.trace.sites.len() as u32 + 1
     }
 
-    /// The communicators of the trace.
+    /// Returns the communicators of the trace.
     pub(crate) fn comms(&self) -> &'t Comms {
         &self.trace.comms
     }
@@ -160,7 +160,7 @@ impl<'t> Replay<'t> {
         self.made.borrow_mut().clear();
     }
 
-    /// The names of the functions that its calls have, for [`mpi::Setup`].
+    /// Returns the names of the functions that its calls have, for [`mpi::Setup`].
     pub fn names(&self) -> &'static [&'static str] {
         self.names
     }
@@ -175,7 +175,7 @@ impl<'t> Replay<'t> {
         self.columns.number(cell, &cursor.position)
     }
 
-    /// The number of a request, as ranks of [`Machines`](crate::Machines) have it: from 0.
+    /// Returns the number of a request, as ranks of [`Machines`](crate::Machines) have it: from 0.
     fn slot(&self, cursor: &Cursor, cell: Cell) -> u32 {
         u32::try_from(self.number(cursor, cell) - 1).unwrap_or(0)
     }
@@ -194,7 +194,7 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// A rank in a communicator, from how a trace tells it.
+    /// Returns a rank in a communicator, from how a trace tells it.
     fn rank(&self, caller: &Caller, comm: u32, told: i64) -> Result<i32, Refusal> {
         let peer = trace::template::Peer::of(told);
         if let trace::template::Peer::Absolute(rank) = peer {
@@ -225,7 +225,7 @@ impl<'t> Replay<'t> {
         (source >= 0).then(|| (source, self.number(cursor, status.tag) as i32))
     }
 
-    /// A receive that blocks, or a probe, of the message that it had in the recording.
+    /// Returns a receive that blocks, or a probe, of the message that it had in the recording.
     fn named(
         &self,
         caller: &Caller,
@@ -244,7 +244,8 @@ impl<'t> Replay<'t> {
         Ok(envelope)
     }
 
-    /// A receive that is started, with the message that it got in the recording; `None` if it was cancelled.
+    /// Returns a receive that is started, with the message that it got in the recording; `None` if it was
+    /// cancelled.
     fn posted(
         &self,
         caller: &Caller,
@@ -271,7 +272,7 @@ impl<'t> Replay<'t> {
         Ok(Some(envelope))
     }
 
-    /// The call that the cursor is at, which has this number.
+    /// Returns the call that the cursor is at, which has this number.
     fn call(&self, caller: &Caller, cursor: &Cursor, number: u32) -> Result<Call, Refusal> {
         let operation = &self.plan.operations[number as usize];
         Ok(match operation {
@@ -379,7 +380,7 @@ impl<'t> Replay<'t> {
         flag.is_some_and(|flag| self.number(cursor, flag) == 0)
     }
 
-    /// A wait for the requests that were complete in the recording.
+    /// Returns a wait for the requests that were complete in the recording.
     fn complete(&self, cursor: &Cursor, polls: bool, requests: &Slots, completed: &Completed) -> Call {
         let one = |index: i64| -> Option<u32> {
             match requests {
@@ -517,7 +518,7 @@ impl<'t> Replay<'t> {
         self.comparison.note(caller.rank, caller.clock, expected, told);
     }
 
-    /// The call that a rank made last.
+    /// Returns the call that a rank made last.
     fn latest(&self, cursor: &Cursor) -> Option<u32> {
         self.plan.call_before(cursor.position.step)
     }

@@ -49,7 +49,7 @@ impl Open {
         handle
     }
 
-    /// All handles, if these are the numbers of all; nothing is asked for by itself then.
+    /// Returns all handles, if these are the numbers of all; nothing is asked for by itself then.
     #[inline]
     pub(crate) fn whole(&mut self, awaited: &Awaited) -> Option<RequestArray> {
         (awaited.counts_up && awaited.numbers.len() == self.handles.len()).then(|| {
@@ -58,7 +58,7 @@ impl Open {
         })
     }
 
-    /// All handles.
+    /// Returns all handles.
     #[inline]
     pub(crate) fn all(&mut self) -> RequestArray {
         array_of(&mut self.handles)
@@ -74,7 +74,7 @@ impl Open {
     }
 }
 
-/// These handles, as MPI is given them.
+/// Returns these handles, as MPI is given them.
 #[inline]
 pub(crate) fn array_of(handles: &mut [usize]) -> RequestArray {
     RequestArray { at: Addr(handles.as_mut_ptr() as usize), count: handles.len() as u32, wide: true }
@@ -105,7 +105,7 @@ impl Lists {
         &mut self.lists[list as usize]
     }
 
-    /// A list of its own for a rank.
+    /// Returns a list of its own for a rank.
     pub(crate) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.lists.push(Open::default());

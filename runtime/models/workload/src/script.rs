@@ -23,7 +23,7 @@ impl<'r, 't> Script<'r, 't, Replay<'t>> {
         Script::of(replay, comms, rank)
     }
 
-    /// The name of the function that the program called, when it made this call, the last one.
+    /// Returns the name of the function that the program called, when it made this call, the last one.
     pub fn function(&self, call: &Call) -> Option<&'static str> {
         self.workload
             .function(&self.cursor, call)
@@ -38,8 +38,8 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
         Script { workload, comms, rank, cursor: W::Cursor::default(), is_over: false }
     }
 
-    /// The next call, and what the rank computes before it; `None` behind the last. What it computes behind
-    /// that comes with a [`Call::Local`].
+    /// Returns the next call, and what the rank computes before it; `None` behind the last. What it computes
+    /// behind that comes with a [`Call::Local`].
     ///
     /// # Errors
     /// A sentence, if the workload does not say enough of it.
@@ -61,7 +61,7 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
         Ok((computed != Span::ZERO).then_some((computed, Call::Local)))
     }
 
-    /// Why the call that was asked for last is refused, with its rank and place.
+    /// Returns why the call that was asked for last is refused, with its rank and place.
     pub fn refusal(&self, why: &str) -> String {
         format!("rank {}{}: {why}", self.rank, self.workload.place(&self.cursor))
     }

@@ -44,7 +44,7 @@ impl Caller<'_> {
         }
     }
 
-    /// As the ranks from `first` on see it that are a world of their own.
+    /// Returns it as the ranks from `first` on see it that are a world of their own.
     #[inline]
     pub(crate) fn of_world(&self, first: u32) -> Caller<'_> {
         Caller { rank: self.rank - first, first, ..*self }
@@ -60,8 +60,8 @@ impl Caller<'_> {
     }
 }
 
-/// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that
-/// number.
+/// Returns the handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none
+/// of that number.
 #[inline]
 pub(crate) fn handle_of(made: &[usize], comm: u32) -> usize {
     match comm {
@@ -92,13 +92,13 @@ pub trait Workload {
         None
     }
 
-    /// The next call of a rank's series, and what the rank computes before it; `None`, and the rank is where
-    /// it was, if it is with none of these partners.
+    /// Returns the next call of a rank's series, and what the rank computes before it; `None`, and the rank
+    /// is where it was, if it is with none of these partners.
     fn start(&mut self, _: &Caller, _: &mut Self::Cursor, _: &Partners) -> Option<(Span, Start)> {
         None
     }
 
-    /// As [`Workload::message`], if the call is known to wait for requests.
+    /// Behaves as [`Workload::message`], if the call is known to wait for requests.
     fn wait(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, &Awaited)> {
         None
     }
@@ -108,9 +108,9 @@ pub trait Workload {
         false
     }
 
-    /// A rank's next calls, if they are known to be a volley; and into `others` with whom its messages are,
-    /// if all are among those whom sends and receives in a communicator of this number may be with. `None`,
-    /// and the rank is where it was, else.
+    /// Returns a rank's next calls, if they are known to be a volley; and into `others` with whom its
+    /// messages are, if all are among those whom sends and receives in a communicator of this number may be
+    /// with. `None`, and the rank is where it was, else.
     fn volley(
         &self,
         _: &Self::Cursor,
@@ -125,13 +125,13 @@ pub trait Workload {
         computed.clear();
     }
 
-    /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is
-    /// no call. Those of [`Function`] unless the workload has others.
+    /// Returns the number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of
+    /// what is no call. Those of [`Function`] unless the workload has others.
     fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
         Function::of(call).map(|function| function as u16)
     }
 
-    /// The function with which a rank begins, if it is not one of its calls.
+    /// Returns the function with which a rank begins, if it is not one of its calls.
     fn begins_with(&self) -> Option<u16> {
         Some(Function::Init as u16)
     }

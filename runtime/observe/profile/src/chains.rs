@@ -33,7 +33,7 @@ pub struct ChainCosts {
 pub struct SiteChains(Vec<(Vec<String>, ChainSum)>);
 
 impl ChainCosts {
-    /// A chain has this number.
+    /// Records that a chain has this number.
     pub fn explain(&mut self, number: u32, places: &[CodeLocation], symbols: &mut Symbols) {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }
@@ -53,7 +53,7 @@ impl ChainCosts {
         cost.wait_ps += u128::from(call.wait.as_ps());
     }
 
-    /// The chains of which there were calls, by their tallies, of which there are so many.
+    /// Returns the chains of which there were calls, by their tallies, of which there are so many.
     pub fn by_tally(&self, tallies: usize) -> Vec<Vec<u32>> {
         let mut all = vec![Vec::new(); tallies];
         for ((number, &tally), _) in
@@ -64,9 +64,9 @@ impl ChainCosts {
         all
     }
 
-    /// These chains of one tally; `site` is the name of its place, with those of the functions that the
-    /// compiler has put around it. Nothing behind `main` is the program's: where a process is one rank the
-    /// system's start would follow.
+    /// Returns these chains of one tally; `site` is the name of its place, with those of the functions that
+    /// the compiler has put around it. Nothing behind `main` is the program's: where a process is one rank
+    /// the system's start would follow.
     pub fn part(&self, numbers: &[u32], site: &[String]) -> SiteChains {
         let chains = numbers.iter().map(|number| {
             let all: Vec<&String> = site.iter().chain(self.names.get(number).into_iter().flatten()).collect();
@@ -81,7 +81,7 @@ impl ChainCosts {
 }
 
 impl SiteChains {
-    /// With those of other processes and copies of the site; as a report has them.
+    /// Builds it with those of other processes and copies of the site; as a report has them.
     pub fn report(parts: &[SiteChains]) -> Vec<ChainCost> {
         let mut all: BTreeMap<&[String], ChainSum> = BTreeMap::new();
         for (names, cost) in parts.iter().flat_map(|part| &part.0) {

@@ -54,7 +54,7 @@ impl TimeMoments {
         self.max = longer(self.max, other.max);
     }
 
-    /// As a report has them.
+    /// Returns it as a report has them.
     pub fn moments(&self) -> Moments {
         if self.count == 0 {
             return Moments::default();
@@ -70,7 +70,7 @@ impl TimeMoments {
         }
     }
 
-    /// The standard deviation: the root of `(n sum(x^2) - sum(x)^2) / n^2`, rounded to a picosecond.
+    /// Returns the standard deviation: the root of `(n sum(x^2) - sum(x)^2) / n^2`, rounded to a picosecond.
     ///
     /// The difference is exact where it fits in 256 bits, which it does up to 2^64 calls of 2^32 s; only its
     /// root is rounded.
@@ -82,7 +82,7 @@ impl TimeMoments {
     }
 }
 
-/// The longer of two, with the lower rank of two equal ones.
+/// Returns the longer of two, with the lower rank of two equal ones.
 pub fn longer(a: (u64, u32), b: (u64, u32)) -> (u64, u32) {
     if (b.0, !b.1) > (a.0, !a.1) { b } else { a }
 }

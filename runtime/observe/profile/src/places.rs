@@ -15,7 +15,7 @@ pub struct SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// The number of the place of a call; O(1).
+    /// Returns the number of the place of a call; O(1).
     #[inline]
     pub fn number(&mut self, call: &Returned) -> u32 {
         match self.latest.get(call.site as usize) {
@@ -39,7 +39,7 @@ impl SiteNumbers {
         place
     }
 
-    /// The number of a site and the name of the function that is called there, by place.
+    /// Returns the number of a site and the name of the function that is called there, by place.
     pub fn met(&self) -> &[(u32, &'static str)] {
         &self.met
     }

@@ -44,7 +44,7 @@ impl Bins {
         }
     }
 
-    /// The instant `at` is within.
+    /// Records that the instant `at` is within.
     fn reach(&mut self, at: u64) {
         while at >> self.width >= BINS as u64 {
             self.double();
@@ -59,7 +59,7 @@ impl Bins {
         self.width += 1;
     }
 
-    /// The length of a stretch: 2 to this power picoseconds.
+    /// Returns the length of a stretch: 2 to this power picoseconds.
     pub fn width(&self) -> u32 {
         self.width
     }

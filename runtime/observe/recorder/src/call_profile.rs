@@ -85,7 +85,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// The mean, rounded down; zero of none.
+    /// Returns the mean, rounded down; zero of none.
     pub fn mean_ps(&self) -> u64 {
         // No mean exceeds the maximum, which is a u64.
         self.sum_ps.checked_div(u128::from(self.count)).unwrap_or(0) as u64

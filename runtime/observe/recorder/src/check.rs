@@ -136,7 +136,7 @@ impl Check {
         }
     }
 
-    /// A sentence for each finding.
+    /// Returns a sentence for each finding.
     fn sentences(mut parts: Vec<ProcessFindings>) -> Vec<String> {
         let (mut objects, mut messages, mut least) =
             (BTreeMap::<Made, FindingCount>::new(), FindingCount::default(), None);

@@ -41,7 +41,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Its members in `MPI_COMM_WORLD`, in their order.
+    /// Returns its members in `MPI_COMM_WORLD`, in their order.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
         let run = |&(first, stride, count): &(u32, i64, u32)| {
             (0..i64::from(count)).map(move |at| (i64::from(first) + stride * at) as u32)

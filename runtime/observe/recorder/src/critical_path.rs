@@ -47,7 +47,7 @@ pub struct PathBreakdown {
 }
 
 impl PathBreakdown {
-    /// All of them; on a path not more than the run's time.
+    /// Returns all of them; on a path not more than the run's time.
     pub fn sum(&self) -> u64 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
     }
@@ -122,7 +122,7 @@ pub struct LostTime {
 }
 
 impl LostTime {
-    /// All of it.
+    /// Returns all of it.
     pub fn sum(&self) -> u128 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
     }

@@ -96,7 +96,7 @@ fn bucket(ps: u64) -> usize {
     }
 }
 
-/// The middle of a bucket.
+/// Returns the middle of a bucket.
 fn middle(bucket: usize) -> u64 {
     let Some(place) = bucket.checked_sub(1) else { return 1 << (FIRST_BITS - 1) };
     let bits = FIRST_BITS + (place / 4) as u32;
@@ -206,7 +206,7 @@ impl FunctionPair {
         }
     }
 
-    /// The median, how many intervals are long beside it, and what they add; `None` if none is.
+    /// Returns the median, how many intervals are long beside it, and what they add; `None` if none is.
     fn long(&self) -> Option<(u64, u64, u128)> {
         let mut seen = 0;
         let half = self.count / 2;

@@ -21,11 +21,11 @@ const SHOWN: usize = 16;
 pub struct RankList(Vec<(u32, u32)>);
 
 impl RankList {
-    /// All ranks.
+    /// Returns all ranks.
     pub fn all() -> RankList {
         RankList(vec![(0, u32::MAX)])
     }
-    /// These ranges, from first to last rank.
+    /// Returns these ranges, from first to last rank.
     pub fn of(ranges: Vec<(u32, u32)>) -> RankList {
         RankList(ranges)
     }
@@ -44,7 +44,7 @@ impl RankList {
     pub fn contains(&self, rank: u32) -> bool {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }
-    /// The greatest rank.
+    /// Returns the greatest rank.
     pub fn last(&self) -> u32 {
         self.0.iter().map(|&(_, last)| last).max().unwrap_or(0)
     }
@@ -75,7 +75,7 @@ fn cannot(what: &str, path: &Path, why: &io::Error) -> String {
 }
 
 impl Log {
-    /// The log of some ranks in `path`, of which this is process number `process`.
+    /// Returns the log of some ranks in `path`, of which this is process number `process`.
     ///
     /// # Errors
     /// A sentence, if the file cannot be made.

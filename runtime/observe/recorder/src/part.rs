@@ -29,7 +29,7 @@ impl SpreadSum {
         }
         all
     }
-    /// With those of higher ranks; of equal ones the lower rank stays.
+    /// Builds it with those of higher ranks; of equal ones the lower rank stays.
     #[must_use]
     pub fn with(self, other: &SpreadSum) -> SpreadSum {
         if self.count == 0 || other.count == 0 {
@@ -46,7 +46,7 @@ impl SpreadSum {
     pub fn count(&self) -> u64 {
         self.count
     }
-    /// The spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
+    /// Returns the spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
     pub fn spread(&self) -> Spread {
         // A mean never exceeds the maximum, which is a u64.
         let mean_ps = self.sum.checked_div(u128::from(self.count)).unwrap_or(0) as u64;
@@ -113,11 +113,11 @@ impl ProcessCounts {
             }
         }
     }
-    /// As one line of text, for other processes.
+    /// Returns it as one line of text, for other processes.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("plain data always has a JSON form")
     }
-    /// From [`to_text`](Self::to_text).
+    /// Builds it from [`to_text`](Self::to_text).
     ///
     /// # Errors
     /// A sentence, if the text is something else.

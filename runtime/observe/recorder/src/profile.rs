@@ -48,7 +48,8 @@ fn add(to: &mut u64, span: Span) {
 }
 
 impl Profile {
-    /// A profile of `functions` MPI functions and `ranks` virtual ranks from number `first` on, all zero.
+    /// Returns a profile of `functions` MPI functions and `ranks` virtual ranks from number `first` on, all
+    /// zero.
     pub fn new(functions: usize, first: u32, ranks: usize) -> Profile {
         Profile {
             functions: vec![FunctionTally::default(); functions].into(),
@@ -128,7 +129,7 @@ impl Profile {
         add(&mut self.wait[rank.wrapping_sub(self.first) as usize], span);
     }
 
-    /// Messages so far.
+    /// Returns the messages so far.
     #[inline]
     pub fn messages(&self) -> u64 {
         self.messages
@@ -140,7 +141,7 @@ impl Profile {
         self.bytes
     }
 
-    /// One rank's account.
+    /// Returns one rank's account.
     pub fn rank(&self, rank: u32) -> RankTally {
         let span = |all: &[u64]| Span::from_ps(all[rank.wrapping_sub(self.first) as usize]);
         RankTally { compute: span(&self.compute), wait: span(&self.wait) }
@@ -152,12 +153,12 @@ impl Profile {
         Span::from_ps(self.wait[rank.wrapping_sub(self.first) as usize])
     }
 
-    /// One function's account.
+    /// Returns one function's account.
     pub fn function(&self, function: u16) -> FunctionTally {
         self.functions[function as usize]
     }
 
-    /// The functions that were called, by name; `names[i]` names function `i`.
+    /// Returns the functions that were called, by name; `names[i]` names function `i`.
     pub fn functions(&self, names: &[&str]) -> BTreeMap<String, FunctionCost> {
         let called = self.functions.iter().zip(names).filter(|(tally, _)| tally.calls > 0);
         called

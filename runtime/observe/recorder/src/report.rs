@@ -165,7 +165,7 @@ pub struct Host {
 }
 
 impl Spread {
-    /// The spread of `spans`, one for each rank from 0; all zero if there is none.
+    /// Returns the spread of `spans`, one for each rank from 0; all zero if there is none.
     pub fn of(spans: impl IntoIterator<Item = Span>) -> Spread {
         let (mut spread, mut sum, mut count) = (Spread::default(), 0u128, 0u64);
         for span in spans {
@@ -197,7 +197,7 @@ impl RunReport {
     /// more.
     pub const VERSION: u32 = 1;
 
-    /// The report as indented JSON with a final newline; keys always come in the same order.
+    /// Returns the report as indented JSON with a final newline; keys always come in the same order.
     pub fn to_json(&self) -> String {
         let mut text = Vec::new();
         let mut writer = serde_json::Serializer::with_formatter(&mut text, LineFormatter::default());

@@ -33,13 +33,13 @@ impl Default for Slots {
     }
 }
 
-/// As [`Slots::Few`] has it.
+/// Behaves as [`Slots::Few`] has it.
 fn short(handle: usize) -> Option<u32> {
     u32::try_from(handle).ok()?.checked_add(1)
 }
 
 impl Slots {
-    /// The number of a request, which gets one if it has none; O(requests), or O(1) of many.
+    /// Returns the number of a request, which gets one if it has none; O(requests), or O(1) of many.
     #[inline]
     pub fn number(&mut self, handle: usize) -> u32 {
         if let (Slots::Few(handles), Some(wanted)) = (&mut *self, short(handle)) {
@@ -82,7 +82,7 @@ impl Slots {
         many.number(handle)
     }
 
-    /// The request with this number.
+    /// Returns the request with this number.
     #[inline]
     pub fn handle(&self, number: u32) -> Option<usize> {
         let place = number as usize - 1;
@@ -92,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// The request with this number is no more.
+    /// Records that the request with this number is no more.
     #[inline]
     pub fn free_slot(&mut self, number: u32) {
         if let Slots::Few(handles) = self {
@@ -102,7 +102,7 @@ impl Slots {
         }
     }
 
-    /// A request is no more: its number is free.
+    /// Records that a request is no more: its number is free.
     #[inline]
     pub fn free(&mut self, handle: usize) {
         match self {

@@ -22,14 +22,14 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on
-    /// where a program was built.
+    /// Returns the name of the place that a call returns to. Paths of sources are left out: a name does not
+    /// depend on where a program was built.
     pub fn name(&mut self, place: &CodeLocation) -> String {
         self.names(place).swap_remove(0)
     }
 
-    /// The place that a call returns to, and where the functions are called that the compiler has put into
-    /// each other there, innermost first.
+    /// Returns the place that a call returns to, and where the functions are called that the compiler has put
+    /// into each other there, innermost first.
     pub fn names(&mut self, place: &CodeLocation) -> Vec<String> {
         let loader =
             self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());

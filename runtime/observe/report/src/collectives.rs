@@ -15,7 +15,7 @@ const MOST: usize = 3;
 /// as one: no finding recommends them.
 const CROWDED: [&str; 2] = ["linear", "scattered"];
 
-/// By place and kind, those that took most first, so many; those that took no time are left out.
+/// Returns it by place and kind, those that took most first, so many; those that took no time are left out.
 pub fn collectives(run: &Simulated, profile: &CallProfile, most: usize) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
@@ -67,7 +67,7 @@ fn size(cost: &CollectiveCost) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// The other algorithms, the fastest first, or why they are not known.
+/// Returns the other algorithms, the fastest first, or why they are not known.
 fn others(cost: &CollectiveCost) -> String {
     let mut others: Vec<_> = cost.takes_ps.iter().filter(|(name, _)| **name != cost.kind.algorithm).collect();
     others.sort_by_key(|(name, ps)| (**ps, *name));
@@ -84,7 +84,7 @@ fn others(cost: &CollectiveCost) -> String {
     said.join(", ")
 }
 
-/// The fastest algorithm and how many times as long the chosen one takes, if that is longer.
+/// Returns the fastest algorithm and how many times as long the chosen one takes, if that is longer.
 fn fastest(cost: &CollectiveCost) -> Option<(&str, f64)> {
     let own = *cost.takes_ps.get(&cost.kind.algorithm)?;
     let others = cost.takes_ps.iter().filter(|(name, _)| !CROWDED.contains(&name.as_str()));

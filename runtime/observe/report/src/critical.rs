@@ -19,7 +19,7 @@ pub fn summary(run: &Simulated) -> String {
     format!("xsim:   {}\n{}", said(path), sites(path, SHOWN).text("xsim:   ", width))
 }
 
-/// A path in a sentence.
+/// Returns a path in a sentence.
 pub fn said(path: &CriticalPath) -> String {
     let PathBreakdown { compute_ps, mpi_ps, transfer_ps, wait_ps } = path.whole;
     let sum = u128::from(path.whole.sum());
@@ -61,8 +61,8 @@ fn kinds(of: &PathBreakdown, path: &CriticalPath) -> Vec<TableCell> {
         .collect()
 }
 
-/// So many places, those that have most of the path first. What a place has is the most that the run would
-/// gain if it took no time.
+/// Returns so many places, those that have most of the path first. What a place has is the most that the run
+/// would gain if it took no time.
 pub fn sites(path: &CriticalPath, most: usize) -> Table {
     let mut table =
         columns(&[("call site and the computation before it", Align::Left), ("function", Align::Left)]);
@@ -77,7 +77,7 @@ pub fn sites(path: &CriticalPath, most: usize) -> Table {
     table
 }
 
-/// Ranks that have most of the path.
+/// Returns the ranks that have most of the path.
 pub fn ranks(path: &CriticalPath) -> Table {
     let mut table = columns(&[("rank", Align::Right)]);
     table.rows = path
@@ -88,7 +88,7 @@ pub fn ranks(path: &CriticalPath) -> Table {
     table
 }
 
-/// So many delays, those that cost most first.
+/// Returns so many delays, those that cost most first.
 pub fn delays(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
@@ -114,8 +114,8 @@ pub fn delays(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
     table
 }
 
-/// So many places that ranks lose time to, those that cost most first: of who waits for them, and of who
-/// waits for those that do.
+/// Returns so many places that ranks lose time to, those that cost most first: of who waits for them, and of
+/// who waits for those that do.
 pub fn costs(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[

@@ -103,7 +103,7 @@ impl Efficiencies {
         rows
     }
 
-    /// As a table.
+    /// Returns it as a table.
     pub fn table(&self) -> Table {
         let mut table = Table::new(&[
             ("efficiency", Align::Left),
@@ -137,7 +137,7 @@ fn parts(report: &RunReport, ideal: &RunReport) -> Result<Ideal, String> {
     Ok(Ideal::of(run.compute.max_ps, run.virtual_time_ps, other.virtual_time_ps.max(1)))
 }
 
-/// The parts by region, as far as there are any.
+/// Returns the parts by region, as far as there are any.
 pub fn regions_of(found: &Result<Efficiencies, String>) -> &BTreeMap<String, Ideal> {
     static NONE: BTreeMap<String, Ideal> = BTreeMap::new();
     found.as_ref().map_or(&NONE, |found| &found.regions)
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use recorder::{Host, Simulated, Spread};
 
-    /// A run of ranks that compute so many picoseconds on a machine.
+    /// Returns a run of ranks that compute so many picoseconds on a machine.
     fn run(machine: &str, compute: &[u64], time: u64) -> RunReport {
         let mean_ps = compute.iter().sum::<u64>() / compute.len() as u64;
         let max_ps = compute.iter().copied().max().unwrap();

@@ -86,7 +86,7 @@ pub fn map(run: &Simulated) -> Option<(LoadMap, u64)> {
     Some((map, network["routers"].as_u64()?)).filter(|(map, _)| !map.cells.is_empty())
 }
 
-/// The links that were busy longest.
+/// Returns the links that were busy longest.
 pub fn busiest(map: &LoadMap) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
@@ -117,7 +117,8 @@ fn time(ns: f64) -> String {
     short(picoseconds(ns))
 }
 
-/// A sentence about the network and its packets, and its kinds of links; nothing of a run without packets.
+/// Returns a sentence about the network and its packets, and its kinds of links; nothing of a run without
+/// packets.
 pub fn network(run: &Simulated) -> Option<(String, Table)> {
     let network = run.network.as_ref()?;
     let number = |of: &Value, name: &str| of[name].as_f64().unwrap_or(0.0);

@@ -96,7 +96,7 @@ pub const NO_PROFILE: &str = "This run was made without -xsim-profile, which tel
 /// Instead of an empty table of wait states.
 pub const NOTHING_LOST: &str = "No time is lost because another rank was late.";
 
-/// The run in a line.
+/// Returns the run in a line.
 pub fn headline(run: &Simulated) -> String {
     let ranks =
         if run.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", grouped(run.ranks.into())) };
@@ -187,7 +187,7 @@ pub fn load(run: &Simulated) -> Table {
     table
 }
 
-/// The machine, the traffic, the host and the options.
+/// Returns the machine, the traffic, the host and the options.
 pub fn settings(report: &RunReport) -> Table {
     let (run, host) = (&report.simulated, &report.host);
     let mut table = Table::new(&[("what", Align::Left), ("value", Align::Left)]);

@@ -28,7 +28,7 @@ const COLLECTIVES: usize = 100;
 /// Pairs of ranks that are told beside the matrix.
 const PAIRS: usize = 20;
 
-/// The page of a run; with one on an ideal network, or with why there is none, its efficiencies.
+/// Returns the page of a run; with one on an ideal network, or with why there is none, its efficiencies.
 pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> String {
     let run = &report.simulated;
     let body = html! {
@@ -401,7 +401,7 @@ fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
 /// where no width cuts it.
 const MAX_BESIDE: usize = 8;
 
-/// A table as it is.
+/// Returns a table as it is.
 fn plain(table: &Table, caption: &str) -> Markup {
     let is_below = table.columns.len() > MAX_BESIDE
         && table.columns.last().is_some_and(|(_, align)| *align == Align::Left);

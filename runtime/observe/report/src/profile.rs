@@ -34,7 +34,8 @@ pub fn without_lines(profile: &CallProfile) -> Option<String> {
     })
 }
 
-/// The call sites that took most, as lines behind the summary of a run; empty if they were not asked for.
+/// Returns the call sites that took most, as lines behind the summary of a run; empty if they were not asked
+/// for.
 pub fn summary(run: &Simulated) -> String {
     let Some(profile) = &run.profile else { return String::new() };
     let table = sites(run, profile, SHOWN);
@@ -53,7 +54,7 @@ pub fn summary(run: &Simulated) -> String {
     text
 }
 
-/// The time of all ranks together, from the beginning of the run to its end.
+/// Returns the time of all ranks together, from the beginning of the run to its end.
 pub fn whole(run: &Simulated) -> u128 {
     u128::from(run.virtual_time_ps) * u128::from(run.ranks)
 }
@@ -90,8 +91,8 @@ pub fn sites(run: &Simulated, profile: &CallProfile, most: usize) -> Table {
     table
 }
 
-/// The call sites by the callers that they are reached through, in the order of the sites; no rows if nobody
-/// asked for them.
+/// Returns the call sites by the callers that they are reached through, in the order of the sites; no rows if
+/// nobody asked for them.
 pub fn callers(run: &Simulated, profile: &CallProfile) -> Table {
     use Align::{Left, Right};
     let whole = whole(run);
@@ -118,12 +119,12 @@ pub fn callers(run: &Simulated, profile: &CallProfile) -> Table {
     table
 }
 
-/// The longest call and whose it was.
+/// Returns the longest call and whose it was.
 pub fn longest(time: &Moments) -> String {
     format!("{} on {}", short(time.max_ps), time.max_rank)
 }
 
-/// Why a site's calls wait, each reason with its share of the waiting.
+/// Returns why a site's calls wait, each reason with its share of the waiting.
 pub fn states(site: &SiteCost) -> String {
     let state = |(state, lost): (&WaitState, &Lost)| {
         format!(
@@ -223,7 +224,7 @@ pub fn regions(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, 
     table
 }
 
-/// A length of time that may be that of many ranks together.
+/// Returns a length of time that may be that of many ranks together.
 pub fn long(ps: u128) -> String {
     u64::try_from(ps).map_or_else(|_| format!("{:.4e} s", ps as f64 / 1e12), short)
 }

@@ -1,6 +1,6 @@
 //! Numbers for people: short, with units.
 
-/// A length of time in picoseconds with four significant digits: `1.25 us`, `340 ns`.
+/// Returns a length of time in picoseconds with four significant digits: `1.25 us`, `340 ns`.
 pub fn short(ps: u64) -> String {
     let (scale, unit) = match ps {
         0 => return "0 s".into(),
@@ -13,7 +13,7 @@ pub fn short(ps: u64) -> String {
     format!("{} {unit}", significant(ps as f64 / scale))
 }
 
-/// Bytes in decimal units with four significant digits: `1.5 MB`.
+/// Returns the bytes in decimal units with four significant digits: `1.5 MB`.
 pub fn bytes(count: u128) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let step = (count.max(1).ilog10() / 3).min(6);
@@ -39,7 +39,7 @@ pub fn grouped(number: u128) -> String {
     text
 }
 
-/// A part of a whole in percent: `12 %`, `3.4 %` below ten, `0 %` of nothing.
+/// Returns a part of a whole in percent: `12 %`, `3.4 %` below ten, `0 %` of nothing.
 pub fn percent(part: u128, whole: u128) -> String {
     if part == 0 || whole == 0 {
         return "0 %".into();
@@ -54,7 +54,7 @@ pub fn percent(part: u128, whole: u128) -> String {
     }
 }
 
-/// A share of 1 as a percentage.
+/// Returns a share of 1 as a percentage.
 pub fn share(part: f64) -> String {
     percent((part * 1e9).round() as u128, 1_000_000_000)
 }

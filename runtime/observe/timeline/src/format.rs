@@ -37,7 +37,7 @@ const FORMATS: [(&str, TimelineFormat, &[&str]); 5] = [
 ];
 
 impl TimelineFormat {
-    /// The format of this name.
+    /// Returns the format of this name.
     ///
     /// # Errors
     /// A sentence with the names that there are.
@@ -48,7 +48,7 @@ impl TimelineFormat {
             .ok_or_else(|| format!("there are {}", FORMATS.map(|(name, ..)| name).join(", ")))
     }
 
-    /// The format that a file's name asks for.
+    /// Returns the format that a file's name asks for.
     ///
     /// # Errors
     /// A sentence with the names that are known.
@@ -75,7 +75,7 @@ impl TimelineFormat {
         matches!(self, TimelineFormat::Paraver | TimelineFormat::Paje)
     }
 
-    /// The files of a timeline at `path`, the one that it is written to first.
+    /// Returns the files of a timeline at `path`, the one that it is written to first.
     pub fn files(self, path: &Path) -> Vec<PathBuf> {
         let beside = |suffixes: &[&str]| {
             std::iter::once(path.to_owned())

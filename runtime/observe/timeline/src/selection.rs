@@ -7,8 +7,8 @@ const RANKS: u32 = 4096;
 /// Ranks in each block of neighbours that is shown of more ranks: messages between neighbours remain visible.
 const BLOCK: u32 = 64;
 
-/// The ranks that are shown where nobody has chosen: all up to 4,096; of more, 64 blocks of 64 neighbouring
-/// ranks, whose first ranks lie at equal distances (rounded down).
+/// Returns the ranks that are shown where nobody has chosen: all up to 4,096; of more, 64 blocks of 64
+/// neighbouring ranks, whose first ranks lie at equal distances (rounded down).
 pub fn default_ranks(ranks: u32) -> RankList {
     if ranks <= RANKS {
         return RankList::all();
@@ -46,7 +46,7 @@ impl FunctionSelection {
         self.0.is_empty() || self.0.iter().any(|name| is_named(name, function))
     }
 
-    /// The first name that no function has.
+    /// Returns the first name that no function has.
     pub fn unknown(&self, functions: &[&str]) -> Option<&str> {
         self.0
             .iter()

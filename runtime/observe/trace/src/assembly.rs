@@ -46,23 +46,24 @@ impl Assembly {
         Assembly::new(part)
     }
 
-    /// With the dictionaries of this part.
+    /// Builds it with the dictionaries of this part.
     pub fn new(part: ProcessTrace) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
     }
 
-    /// A call: its template, by the place that [`Assembly::finish`] is to find it in, and its numbers.
+    /// Returns a call: its template, by the place that [`Assembly::finish`] is to find it in, and its
+    /// numbers.
     pub fn call(&mut self, template: u32, numbers: Vec<i64>) -> Item {
         Item::Call(self.calls.place((template, numbers)))
     }
 
-    /// A loop.
+    /// Returns a loop.
     pub fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
         Item::Loop(self.loops.place((count, body)))
     }
 
-    /// These items, with loops found in them as by a recorder.
+    /// Returns these items, with loops found in them as by a recorder.
     pub fn folded(&mut self, items: &[Item]) -> Vec<Item> {
         let mut cursor = Cursor::default();
         for item in items {
@@ -110,7 +111,7 @@ impl Assembly {
         self.part.histograms.extend(histograms);
     }
 
-    /// All of it, with these templates.
+    /// Returns all of it, with these templates.
     pub fn finish(self, templates: &[Template]) -> ProcessTrace {
         let calls = self
             .calls

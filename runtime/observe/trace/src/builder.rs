@@ -176,12 +176,12 @@ impl Builder {
         self.done.classes.place((shape, numbers))
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn finish(self) -> Vec<u8> {
         file::pack(TraceFileKind::Trace, &self.contents())
     }
 
-    /// The contents of the file.
+    /// Returns the contents of the file.
     pub fn contents(mut self) -> Vec<u8> {
         self.comms.sort_unstable();
         let (plain, told) = self.contents_of(&self.done);
@@ -193,7 +193,7 @@ impl Builder {
         }
     }
 
-    /// The contents of the file if that is what ranks did, and those bytes of them that say so.
+    /// Returns the contents of the file if that is what ranks did, and those bytes of them that say so.
     fn contents_of(&self, done: &Done) -> (Vec<u8>, Vec<u8>) {
         // Shapes by the first rank that has them; behind them all the one of nothing.
         let mut order: Dictionary<u32> = Dictionary::default();

@@ -34,7 +34,7 @@ struct CallFacts {
 }
 
 impl Calls {
-    /// The number of a call; O(its bytes).
+    /// Returns the number of a call; O(its bytes).
     pub fn number(&mut self, call: &Encoded) -> u32 {
         let number = self.bytes.place_of(call.key);
         if number as usize == self.facts.len() {
@@ -49,8 +49,8 @@ impl Calls {
         number
     }
 
-    /// The number of the call that was told in these words before; O(words). If it is the `expected` one they
-    /// are only compared.
+    /// Returns the number of the call that was told in these words before; O(words). If it is the `expected`
+    /// one they are only compared.
     #[inline]
     pub fn known(&self, words: &[u64], expected: Option<u32>) -> Option<u32> {
         if let Some(call) = expected
@@ -63,30 +63,30 @@ impl Calls {
         self.words.find(words).map(|place| self.of_words[place as usize])
     }
 
-    /// The call with this number is told in these words.
+    /// Records that the call with this number is told in these words.
     pub fn learn(&mut self, words: &[u64], call: u32) {
         let place = self.words.place_of(words);
         self.of_words.resize(self.words.len(), call);
         self.facts[call as usize].words = place;
     }
 
-    /// The number of the place that a call was made at.
+    /// Returns the number of the place that a call was made at.
     pub fn place(&self, call: u32) -> u32 {
         self.facts[call as usize].place
     }
 
-    /// The place with a number.
+    /// Returns the place with a number.
     pub fn place_of(&self, number: u32) -> Place {
         *self.places.get(number)
     }
 
-    /// The bytes of all calls, and how many of them are the templates'.
+    /// Returns the bytes of all calls, and how many of them are the templates'.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], usize)> {
         self.bytes.iter().zip(&self.facts).map(|(bytes, facts)| (&**bytes, facts.template as usize))
     }
 }
 
-/// A call of its bytes, with dictionaries of these lengths.
+/// Returns a call of its bytes, with dictionaries of these lengths.
 pub fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
     let (template, numbers) = key.split_at(template);
     let template = Template::read(&mut Reader::new(template), ends).expect("as the encoder wrote it");

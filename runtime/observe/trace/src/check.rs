@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
         self.findings.push(what);
     }
 
-    /// The communicator of a call, and the rank in it that makes it.
+    /// Returns the communicator of a call, and the rank in it that makes it.
     pub(crate) fn comm(&self, view: &RankView, event: &RankCall) -> Option<(Comm, u32)> {
         let field = self.roles(event).find(event, "comm")?;
         let own = view.position(event).rank;
@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
         effects.collective(comm, hasher.finish());
     }
 
-    /// The root of a collective call, however it is told.
+    /// Returns the root of a collective call, however it is told.
     fn root(&self, view: &RankView, event: &RankCall) -> Option<i32> {
         let root = self.roles(event).find(event, "root").and_then(|root| root.number())?;
         Some(Peer::of(root).rank(view.position(event)))
@@ -274,7 +274,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The first collective call of a communicator in which two ranks differ; O(calls up to that one).
+    /// Returns the first collective call of a communicator in which two ranks differ; O(calls up to that
+    /// one).
     fn first_difference(&self, comm: Comm, one: u32, other: u32) -> String {
         let views = [one, other].map(|rank| self.trace.rank(rank));
         let [mut a, mut b] = [0, 1].map(|which| self.collectives_of(&views[which], comm));

@@ -40,7 +40,7 @@ pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The inverse of [`zigzag`].
+/// Returns the inverse of [`zigzag`].
 pub fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
@@ -79,7 +79,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// From the beginning of `bytes`.
+    /// Builds it from the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
@@ -91,11 +91,11 @@ impl<'a> Reader<'a> {
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
-    /// An error at the place reached.
+    /// Returns an error at the place reached.
     pub fn wrong<T>(&self, why: impl Into<String>) -> Result<T> {
         Err(Malformed { at: self.at, why: why.into() })
     }
-    /// One byte.
+    /// Returns one byte.
     ///
     /// # Errors
     /// At the end.
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         Ok(byte)
     }
-    /// So many bytes as they are.
+    /// Returns so many bytes as they are.
     ///
     /// # Errors
     /// If there are fewer.
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     pub fn signed(&mut self) -> Result<i64> {
         self.number().map(unzigzag)
     }
-    /// A number below `end`, which counts `what`.
+    /// Returns a number below `end`, which counts `what`.
     ///
     /// # Errors
     /// If it is not below.

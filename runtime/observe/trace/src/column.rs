@@ -29,8 +29,8 @@ pub fn write(values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
     folded::write(values)
 }
 
-/// The shortest way to write the values of all ranks in order, and so many turns of each: folded, or by the
-/// places of ranks on a square.
+/// Returns the shortest way to write the values of all ranks in order, and so many turns of each: folded, or
+/// by the places of ranks on a square.
 pub fn write_of_ranks(values: &[i64], turns: usize) -> Vec<u8> {
     // Other numbers in each turn fold badly, and to look how badly takes long.
     let folded = if turns == 1 { Some(write(values.iter().copied())) } else { None };
@@ -71,8 +71,8 @@ impl Column {
         Column::read(&mut Reader::new(&write_of_ranks(values, turns)), u64::MAX)
             .expect("what is written can be read")
     }
-    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10
-    /// 3x(1)` for 10 and three differences of 1, each to the value before. By place: `g 3 2 (1,0,0%3
+    /// Returns its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and
+    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before. By place: `g 3 2 (1,0,0%3
     /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 turns, and the sum of what tables say, whose rows
     /// are those of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
     pub fn text(&self) -> String {
@@ -92,7 +92,7 @@ impl Column {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The value at a place; O(bytes that it was read from).
+    /// Returns the value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         match &self.0 {
             ColumnKind::Folded(folded) => folded.at(place),

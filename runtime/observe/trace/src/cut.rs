@@ -9,8 +9,8 @@ use engine::Time;
 use recorder::RankList;
 use std::ops::Range;
 
-/// The file of a trace with the calls of these ranks that were entered in this window; other ranks have none.
-/// Histograms are those of all ranks and of the whole time, so that they are left out.
+/// Returns the file of a trace with the calls of these ranks that were entered in this window; other ranks
+/// have none. Histograms are those of all ranks and of the whole time, so that they are left out.
 ///
 /// # Errors
 /// A sentence, if the window is not all of the time and the trace has no exact times.

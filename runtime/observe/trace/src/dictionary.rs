@@ -29,7 +29,7 @@ impl<T: PartialEq> PartialEq for Dictionary<T> {
 impl<T: Eq> Eq for Dictionary<T> {}
 
 impl<T: Hash + Eq> Dictionary<T> {
-    /// The place of a value, which is added behind the others if it is new; O(1).
+    /// Returns the place of a value, which is added behind the others if it is new; O(1).
     ///
     /// # Panics
     /// At the 2^32nd value.
@@ -37,7 +37,7 @@ impl<T: Hash + Eq> Dictionary<T> {
         numbered(self.0.insert_full(value).0)
     }
 
-    /// The place of a value that is there; O(1).
+    /// Returns the place of a value that is there; O(1).
     #[inline]
     pub fn find<Q: Hash + Eq + ?Sized>(&self, value: &Q) -> Option<u32>
     where
@@ -46,7 +46,7 @@ impl<T: Hash + Eq> Dictionary<T> {
         self.0.get_index_of(value).map(numbered)
     }
 
-    /// The place of a value that is copied only if it is new; O(1).
+    /// Returns the place of a value that is copied only if it is new; O(1).
     ///
     /// # Panics
     /// At the 2^32nd value.
@@ -64,14 +64,14 @@ fn numbered(place: usize) -> u32 {
 }
 
 impl<T> Dictionary<T> {
-    /// The value in a place.
+    /// Returns the value in a place.
     ///
     /// # Panics
     /// If there is none.
     pub fn get(&self, place: u32) -> &T {
         &self.0[place as usize]
     }
-    /// All of them in order.
+    /// Returns all of them in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.0.iter()
     }
@@ -83,7 +83,7 @@ impl<T> Dictionary<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// All of them in order, as they are.
+    /// Returns all of them in order, as they are.
     pub fn into_values(self) -> impl ExactSizeIterator<Item = T> {
         self.0.into_iter()
     }

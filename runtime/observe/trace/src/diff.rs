@@ -53,7 +53,7 @@ impl ViewPair<'_> {
         alike
     }
 
-    /// The first call that differs, its number from 0, and what each trace has there.
+    /// Returns the first call that differs, its number from 0, and what each trace has there.
     fn first(&mut self) -> Option<(u64, String, String)> {
         let mut known = std::mem::take(&mut self.known);
         let (mut a, mut b) = (self.a.calls(), self.b.calls());

@@ -40,7 +40,7 @@ pub struct TimeSampler<'t> {
 /// Shared steps in a row of which each is of another stratum.
 const STEPS: u32 = 16;
 
-/// A number that looks random, the same for the same two.
+/// Returns a number that looks random, the same for the same two.
 fn hash(one: u64, other: u64) -> u64 {
     let mut x = one.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ other.wrapping_add(0x2545_f491_4f6c_dd1d);
     for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
@@ -49,9 +49,9 @@ fn hash(one: u64, other: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The place of a rank among all in an order that looks random, another one for each key: a Feistel network
-/// on as many bits as the ranks take, repeated until it is among them (J. Black and P. Rogaway, "Ciphers with
-/// Arbitrary Finite Domains", CT-RSA 2002).
+/// Returns the place of a rank among all in an order that looks random, another one for each key: a Feistel
+/// network on as many bits as the ranks take, repeated until it is among them (J. Black and P. Rogaway,
+/// "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 fn place(rank: u32, ranks: u32, key: u64) -> u32 {
     let half = (32 - (ranks - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u32 << half) - 1;
@@ -110,7 +110,7 @@ impl<'t> TimeSampler<'t> {
         draw
     }
 
-    /// The least and the greatest time of a bin.
+    /// Returns the least and the greatest time of a bin.
     fn bounds(&self, bin: usize) -> (u64, u64) {
         let bits = self.summary.first_bits + bin as u32;
         let (low, high) = if bits == 0 { (0, 0) } else { (1 << (bits - 1), u64::MAX >> (64 - bits)) };

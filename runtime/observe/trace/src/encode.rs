@@ -41,7 +41,7 @@ pub struct Encoded<'a> {
 }
 
 impl Encoder {
-    /// The seam's site `number` has this name.
+    /// Records that the seam's site `number` has this name.
     pub fn site(&mut self, number: u32, name: &str) {
         let number = number as usize;
         if self.numbered.len() <= number {

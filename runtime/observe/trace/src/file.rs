@@ -23,7 +23,7 @@ impl TraceFileKind {
         }
     }
 
-    /// The first version that is read.
+    /// Returns the first version that is read.
     const fn oldest(self) -> u8 {
         match self {
             TraceFileKind::Trace => 1,
@@ -54,7 +54,7 @@ pub fn is_trace(begin: &[u8]) -> bool {
         .any(|kind| begin.starts_with(&kind.magic()[..MAGIC - 1]))
 }
 
-/// The file with these contents.
+/// Returns the file with these contents.
 pub fn pack(kind: TraceFileKind, contents: &[u8]) -> Vec<u8> {
     let mut bytes = kind.magic().to_vec();
     bytes.number(contents.len() as u64);

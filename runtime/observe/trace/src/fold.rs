@@ -66,12 +66,12 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The symbol that comes next if the loop that the sequence is in goes on.
+    /// Returns the symbol that comes next if the loop that the sequence is in goes on.
     pub fn expected(&self) -> Option<u32> {
         (!self.levels.is_empty()).then_some(self.expected)
     }
 
-    /// The level, and how many turns it went on, if that is all that has happened since `before`.
+    /// Returns the level, and how many turns it went on, if that is all that has happened since `before`.
     fn turns_since(&self, before: &Cursor) -> Option<(usize, u64)> {
         if (self.stack, self.levels.len(), self.expected)
             != (before.stack, before.levels.len(), before.expected)
@@ -114,7 +114,7 @@ impl Default for Grammar {
 }
 
 impl Grammar {
-    /// One that looks for bodies of up to `longest` items.
+    /// Returns one that looks for bodies of up to `longest` items.
     pub fn new(longest: usize) -> Grammar {
         let (stacks, bodies, loops) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Grammar { longest, stacks, folded: Vec::new(), bodies, loops, tail: Vec::new() }
@@ -129,7 +129,7 @@ impl Grammar {
         FoldKind::Loop { body, count }
     }
 
-    /// The items of a loop's body.
+    /// Returns the items of a loop's body.
     pub fn body(&self, body: u32) -> &[Item] {
         self.bodies.get(body)
     }
@@ -169,7 +169,7 @@ impl Grammar {
         self.turn(cursor);
     }
 
-    /// The cursor is at the end of a body or before a loop in it: goes to the next symbol.
+    /// Records that the cursor is at the end of a body or before a loop in it: goes to the next symbol.
     fn turn(&self, cursor: &mut Cursor) {
         loop {
             let outermost = cursor.levels.len() == 1;
@@ -238,7 +238,7 @@ impl Grammar {
         }
     }
 
-    /// The stack with one more item, folded.
+    /// Returns the stack with one more item, folded.
     fn push(&mut self, stack: u32, item: Item) -> u32 {
         let above = self.above(stack, item);
         let place = above as usize - 1;
@@ -248,14 +248,14 @@ impl Grammar {
         self.folded[place]
     }
 
-    /// The stack with one more item, as it is.
+    /// Returns the stack with one more item, as it is.
     fn above(&mut self, below: u32, top: Item) -> u32 {
         let place = self.stacks.place((below, top));
         self.folded.resize(self.stacks.len(), UNKNOWN);
         place + 1
     }
 
-    /// A stack's parts; `None` of the empty one.
+    /// Returns a stack's parts; `None` of the empty one.
     fn node(&self, stack: u32) -> Option<Node> {
         stack.checked_sub(1).map(|place| *self.stacks.get(place))
     }
@@ -299,7 +299,7 @@ impl Grammar {
         Some(at)
     }
 
-    /// The symbol that a body begins with; O(depth of its loops).
+    /// Returns the symbol that a body begins with; O(depth of its loops).
     fn first(&self, mut body: u32) -> u32 {
         loop {
             match self.kind(self.body(body)[0]) {
@@ -342,7 +342,7 @@ impl Grammar {
         cursor.stack
     }
 
-    /// The items of a stack, from its bottom.
+    /// Returns the items of a stack, from its bottom.
     pub fn items(&self, mut stack: u32) -> Vec<Item> {
         let mut items = Vec::new();
         while let Some((below, top)) = self.node(stack) {

@@ -29,8 +29,8 @@ impl Passages<'_> {
         *count = count.saturating_add(times);
     }
 
-    /// The first and last place of nodes that are gone through so many times, by ranks that go through what
-    /// is around once each.
+    /// Returns the first and last place of nodes that are gone through so many times, by ranks that go
+    /// through what is around once each.
     fn within(&mut self, nodes: &[Node], times: u64, ranks: u64) -> Option<(u32, u32)> {
         let mut ends: Option<(u32, u32)> = None;
         for node in nodes {

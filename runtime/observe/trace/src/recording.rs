@@ -164,7 +164,8 @@ impl Recording {
         }
     }
 
-    /// The bytes of the file of all that was recorded, at the end, if the ranks of this process are all.
+    /// Returns the bytes of the file of all that was recorded, at the end, if the ranks of this process are
+    /// all.
     pub fn file(&mut self) -> Vec<u8> {
         let all = self.finish();
         file_of(vec![all]).expect("there is one process")
@@ -327,7 +328,7 @@ impl Recording {
     }
 }
 
-/// The file of what processes recorded.
+/// Returns the file of what processes recorded.
 fn file_of(all: Vec<Saved>) -> Result<Vec<u8>, String> {
     saved::join(all).map(|joined| joined.file())
 }

@@ -15,7 +15,7 @@ pub struct Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// Its number, if it is one.
+    /// Returns its number, if it is one.
     pub fn number(&self) -> Option<i64> {
         if matches!(self.field, Field::List(_)) { None } else { self.numbers.first().copied() }
     }
@@ -26,7 +26,7 @@ const PROC_NULL: i32 = -3;
 /// `MPI_ROOT`.
 const ROOT: i32 = -4;
 
-/// The fields of an argument's elements with their numbers: the argument itself if it is no array.
+/// Returns the fields of an argument's elements with their numbers: the argument itself if it is no array.
 fn elements<'a>(argument: Argument<'a>) -> Box<dyn Iterator<Item = (&'a Field, &'a [i64])> + 'a> {
     let Field::List(runs) = argument.field else {
         return Box::new(std::iter::once((argument.field, argument.numbers)));
@@ -40,8 +40,8 @@ fn elements<'a>(argument: Argument<'a>) -> Box<dyn Iterator<Item = (&'a Field, &
     }))
 }
 
-/// The bytes of blocks with these counts and these datatypes, one datatype for all or one for each; of one of
-/// them alone, if it is named.
+/// Returns the bytes of blocks with these counts and these datatypes, one datatype for all or one for each;
+/// of one of them alone, if it is named.
 fn blocks(trace: &Trace, counts: Argument, types: Argument, own: Option<usize>) -> u64 {
     let size = |(field, numbers): (&Field, &[i64])| match field {
         Field::Datatype(Some(place)) => trace.types[*place as usize].size,
@@ -87,13 +87,14 @@ impl Roles {
         }
     }
 
-    /// The argument of this name in the calls of `template`: what it is, and the place of its first number.
+    /// Returns the argument of this name in the calls of `template`: what it is, and the place of its first
+    /// number.
     pub fn place<'a>(&self, template: &'a Template, name: &str) -> Option<(&'a Field, usize)> {
         let index = self.names.iter().position(|known| known == name)?;
         Some((template.fields.get(index)?, *self.places.get(index)?))
     }
 
-    /// The argument of this name.
+    /// Returns the argument of this name.
     pub fn find<'a>(&self, event: &RankCall<'a>, name: &str) -> Option<Argument<'a>> {
         let (field, at) = self.place(event.template, name)?;
         let end = at + usize::try_from(field.numbers()?).ok()?;

@@ -31,7 +31,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// As bytes, for another process.
+    /// Returns it as bytes, for another process.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.number(self.keys.len() as u64);
@@ -61,7 +61,7 @@ impl Saved {
         }
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     pub fn file(&self) -> Vec<u8> {
         file::pack(TraceFileKind::Part, &self.write())
     }
@@ -143,7 +143,8 @@ impl Saved {
     }
 }
 
-/// The contents of the trace of what processes of one run recorded, and the ranks that none of them tells of.
+/// Returns the contents of the trace of what processes of one run recorded, and the ranks that none of them
+/// tells of.
 ///
 /// # Errors
 /// If they are of different runs, or two of them tell of one rank.
@@ -182,7 +183,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// The bytes of the trace's file.
+    /// Returns the bytes of the trace's file.
     pub fn file(&self) -> Vec<u8> {
         file::pack(TraceFileKind::Trace, &self.contents)
     }

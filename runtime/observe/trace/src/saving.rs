@@ -73,7 +73,7 @@ impl Saving {
     }
 }
 
-/// The trace is whole: removes what so many processes have saved.
+/// Records that the trace is whole: removes what so many processes have saved.
 ///
 /// # Errors
 /// If a part that is there cannot be removed.

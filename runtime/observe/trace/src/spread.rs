@@ -57,7 +57,7 @@ impl RankImbalance {
         self.runs.iter().map(factor).collect()
     }
 
-    /// The least and the most percent of any of so many ranks.
+    /// Returns the least and the most percent of any of so many ranks.
     pub fn bounds(&self, ranks: u32) -> (i64, i64) {
         let told: u64 = self.runs.iter().map(|run| u64::from(run.0)).sum();
         let rest = (told < u64::from(ranks)).then_some(0);

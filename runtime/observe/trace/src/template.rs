@@ -80,20 +80,20 @@ pub struct Position {
 }
 
 impl Peer {
-    /// From its number.
+    /// Builds it from its number.
     #[inline]
     pub fn of(number: i64) -> Peer {
         let value = (number >> 1) as i32;
         if number & 1 == 0 { Peer::Relative(value) } else { Peer::Absolute(value) }
     }
-    /// Its number.
+    /// Returns its number.
     pub fn number(self) -> i64 {
         match self {
             Peer::Relative(distance) => i64::from(distance) * 2,
             Peer::Absolute(rank) => i64::from(rank) * 2 + 1,
         }
     }
-    /// The rank that is meant.
+    /// Returns the rank that is meant.
     #[inline]
     pub fn rank(self, from: Position) -> i32 {
         match self {
@@ -106,16 +106,16 @@ impl Peer {
             Peer::Absolute(rank) => rank,
         }
     }
-    /// A rank relative to `from`: the shorter way round, forwards if both are as long. What is no rank stays
-    /// absolute.
+    /// Returns a rank relative to `from`: the shorter way round, forwards if both are as long. What is no
+    /// rank stays absolute.
     pub fn relative(rank: i32, from: Position) -> Peer {
         if rank < 0 || rank as u32 >= from.peers || from.rank >= from.peers {
             return Peer::Absolute(rank);
         }
         Peer::Relative(distance(from.rank, rank as u32, from.peers))
     }
-    /// A rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it is,
-    /// others by their distance.
+    /// Returns a rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it
+    /// is, others by their distance.
     pub fn told(rank: i32, from: Position) -> Peer {
         if rank <= 0 { Peer::Absolute(rank) } else { Peer::relative(rank, from) }
     }
@@ -296,7 +296,7 @@ impl Field {
         }
     }
 
-    /// With the places of names and datatypes replaced.
+    /// Builds it with the places of names and datatypes replaced.
     #[must_use]
     pub fn renamed(&self, names: &mut impl FnMut(u32) -> u32, types: &mut impl FnMut(u32) -> u32) -> Field {
         match self {
@@ -312,8 +312,8 @@ impl Field {
     }
 }
 
-/// The largest of the counts among the numbers of an argument, and of the bytes of statuses; these numbers
-/// are taken.
+/// Returns the largest of the counts among the numbers of an argument, and of the bytes of statuses; these
+/// numbers are taken.
 fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
     let mut take = |count: u64| {
         let (taken, rest) = numbers.split_at(usize::try_from(count).unwrap_or(usize::MAX).min(numbers.len()));
@@ -357,7 +357,7 @@ impl Template {
         self.fields.iter().try_fold(0u64, |sum, field| sum.checked_add(field.numbers()?))
     }
 
-    /// The communicator that its ranks are of: the first that it names.
+    /// Returns the communicator that its ranks are of: the first that it names.
     pub fn whose(&self) -> Whose {
         let mut before = 0u64;
         for field in &self.fields {

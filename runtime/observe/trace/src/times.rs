@@ -42,7 +42,7 @@ impl Times {
         self.computed.add(computed.as_ps());
         self.took.add(took.as_ps());
     }
-    /// The bytes of the first runs, and behind them those of the second.
+    /// Returns the bytes of the first runs, and behind them those of the second.
     pub fn finish(mut self) -> Vec<u8> {
         self.computed.settle();
         self.took.settle();

@@ -40,7 +40,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// As dictionaries have it: the name and those of the arguments, with spaces between.
+    /// Returns it as dictionaries have it: the name and those of the arguments, with spaces between.
     pub fn text(&self) -> String {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }
@@ -156,7 +156,7 @@ impl Trace {
         Trace::read(&file).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))
     }
 
-    /// The bytes of a file: those that it was read from, if a recorder wrote them. O(its size).
+    /// Returns the bytes of a file: those that it was read from, if a recorder wrote them. O(its size).
     pub fn write(&self) -> Vec<u8> {
         file::pack(TraceFileKind::Trace, &write::contents(self))
     }
@@ -169,13 +169,13 @@ impl Trace {
         RankView::new(self, rank)
     }
 
-    /// The place of a call, by its place in [`Trace::calls`].
+    /// Returns the place of a call, by its place in [`Trace::calls`].
     pub fn place(&self, call: u32) -> Place {
         let template = &self.templates[self.calls[call as usize].0 as usize];
         (template.function, template.site, self.kinds.get(call as usize).copied().unwrap_or(0))
     }
 
-    /// The name of a call site; `?` if it is not known.
+    /// Returns the name of a call site; `?` if it is not known.
     pub fn site(&self, site: u32) -> &str {
         site.checked_sub(1).map_or("?", |site| &self.sites[site as usize])
     }

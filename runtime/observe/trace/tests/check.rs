@@ -100,7 +100,7 @@ enum Part {
     Loop(u64, Vec<Part>),
 }
 
-/// A trace in which each rank does these.
+/// Returns a trace in which each rank does these.
 fn trace(ranks: &[Vec<Part>]) -> Trace {
     fn nodes(parts: &[Part], calls: &mut Vec<(u32, Vec<Cell>)>) -> Vec<Node> {
         let node = |part: &Part| match part {
@@ -146,7 +146,7 @@ fn trace(ranks: &[Vec<Part>]) -> Trace {
     }
 }
 
-/// The same without loops.
+/// Returns the same without loops.
 fn unfolded(parts: &[Part]) -> Vec<Part> {
     let turns = |part: &Part| match part {
         Part::Call(_) => vec![part.clone()],

@@ -115,7 +115,7 @@ fn member(rank: u32, peers: u32, leaders: (u32, u32)) -> CommMembership {
     CommMembership { rank, peers, leaders }
 }
 
-/// A call as the trace says it in the end.
+/// Returns a call as the trace says it in the end.
 fn expected(name: &str, arguments: &[ArgumentValue]) -> String {
     let shown: Vec<String> =
         arguments.iter().map(|argument| format!("{}={}", argument.name, show(argument))).collect();

@@ -100,7 +100,7 @@ impl Entrance<'_> {
         self.enter(entry)
     }
 
-    /// As [`Entrance::join_agreement`], among the members of a group, who find each other by `key`.
+    /// Behaves as [`Entrance::join_agreement`], among the members of a group, who find each other by `key`.
     ///
     /// # Errors
     /// That members call something else.

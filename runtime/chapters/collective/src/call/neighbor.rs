@@ -49,7 +49,7 @@ impl Entrance<'_> {
         self.try_gathering(&brief, &BufferView::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
-    /// The mounted rank's number in a communicator, and the topology of that.
+    /// Returns the mounted rank's number in a communicator, and the topology of that.
     fn topology(&self, comm: usize) -> Result<(u32, Rc<Topology>)> {
         let communicator = self.objects.comms.get(comm)?;
         let topology = communicator.topology.clone().ok_or_else(|| {
@@ -62,7 +62,7 @@ impl Entrance<'_> {
         Ok((communicator.rank(self.messages.me()), topology))
     }
 
-    /// As [`Entrance::join_neighbor`] in a run without payloads.
+    /// Behaves as [`Entrance::join_neighbor`] in a run without payloads.
     pub(super) fn join_neighbor_lengths(
         &mut self,
         comm: usize,
@@ -95,8 +95,8 @@ impl Entrance<'_> {
         )
     }
 
-    /// The neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a block of
-    /// its own (alltoall forms).
+    /// Returns the neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a
+    /// block of its own (alltoall forms).
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.

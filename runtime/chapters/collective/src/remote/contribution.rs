@@ -171,7 +171,7 @@ impl RegularMembers {
     fn key(&self, first: i32, index: u32) -> i32 {
         (first as u32).wrapping_add(self.key_step.wrapping_mul(index)) as i32
     }
-    /// The run that the first of these begin.
+    /// Returns the run that the first of these begin.
     fn of(list: &[(u32, u32, Contribution)]) -> RegularMembers {
         let (member, rank, first) = (list[0].0, list[0].1, &list[0].2);
         let mut run = RegularMembers { member, rank, count: 1, rank_step: 0, key_step: 0 };

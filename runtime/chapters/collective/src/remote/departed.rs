@@ -15,7 +15,7 @@ pub(crate) struct Departed {
 }
 
 impl Departed {
-    /// A rank has entered a call, or been refused it.
+    /// Records that a rank has entered a call, or been refused it.
     pub(super) fn enters(&mut self, rank: u32, ident: Ident) {
         let made = self.made.entry((rank, Ident { call: 0, ..ident })).or_default();
         *made = (*made).max(ident.call + 1);

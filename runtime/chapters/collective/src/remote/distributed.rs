@@ -230,7 +230,7 @@ impl Collectives {
         self.spread.instances.insert(ident, index);
     }
 
-    /// All members of all processes are in: they go through.
+    /// Records that all members of all processes are in: they go through.
     pub(super) fn go(
         &mut self,
         messages: &mut Messages,
@@ -354,7 +354,7 @@ impl Collectives {
         self.instance_mut(index).gathering = Some(gathering);
     }
 
-    /// The agents of this process are through: the instance takes them back.
+    /// Records that the agents of this process are through: the instance takes them back.
     fn leave_as_agents(&mut self, messages: &mut Messages, index: u32, passage: MemberPasses) {
         let first = passage.first();
         let (time, data, agents) = passage.into_parts();
@@ -395,7 +395,7 @@ impl Collectives {
     }
 }
 
-/// This process's members of an instance that begins: the first, and how many.
+/// Returns this process's members of an instance that begins: the first, and how many.
 pub(crate) fn own_members(messages: &Messages, beginning: &Beginning, size: u32) -> (u32, u32) {
     match (beginning, messages.peers().remote()) {
         (Beginning::Distributed(distributed), Some(remote)) => {

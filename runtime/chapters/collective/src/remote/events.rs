@@ -83,8 +83,8 @@ impl Collectives {
         }
     }
 
-    /// A member has entered an instance that is spread over processes. It is held only where all processes
-    /// will tell when their members are in.
+    /// Records that a member has entered an instance that is spread over processes. It is held only where all
+    /// processes will tell when their members are in.
     pub(crate) fn entered_spread(
         &mut self,
         messages: &mut Messages,
@@ -226,7 +226,7 @@ impl Collectives {
     }
 }
 
-/// Members of an instance's place that are on this process, and all of them.
+/// Returns the members of an instance's place that are on this process, and all of them.
 fn members_here(messages: &Messages, objects: &Objects, place: &InstanceScope) -> (u32, u32) {
     let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {

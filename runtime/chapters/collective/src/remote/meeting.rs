@@ -16,7 +16,8 @@ use objects::Objects;
 use p2p::Messages;
 
 impl Collectives {
-    /// All local members have entered: their contributions go to the process of the first member.
+    /// Records that all local members have entered: their contributions go to the process of the first
+    /// member.
     pub(crate) fn contribute(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
         self.contribute_refusals(index);
         let instance = self.instance_mut(index);

@@ -44,12 +44,12 @@ impl MemberPasses {
     pub(crate) fn new(segment: ProcessSegment, time: TimePlane) -> MemberPasses {
         MemberPasses { segment, time, data: None, agents: None }
     }
-    /// With the contributions of all own members, whose blocks follow from `shape`.
+    /// Builds it with the contributions of all own members, whose blocks follow from `shape`.
     pub(crate) fn with_data(self, schedule: Rc<dyn Schedule>, shape: &Shape, input: Rows) -> MemberPasses {
         let data = DataPlane::new(self.segment.clone(), schedule, shape, input);
         MemberPasses { data: Some(Box::new(data)), ..self }
     }
-    /// With all own members as agents; in a run without payloads there is no `data`.
+    /// Builds it with all own members as agents; in a run without payloads there is no `data`.
     pub(crate) fn with_agents(
         self,
         schedule: Rc<dyn Schedule>,
@@ -100,7 +100,7 @@ impl MemberPasses {
     pub(crate) fn has_data(&self) -> bool {
         self.data.is_some()
     }
-    /// The first of its members.
+    /// Returns the first of its members.
     pub(crate) fn first(&self) -> u32 {
         self.segment.own().start
     }

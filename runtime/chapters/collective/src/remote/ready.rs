@@ -20,7 +20,7 @@ use schedule::time::Clocks;
 use schedule::{Association, Kind as Collective, Shape};
 
 impl Collectives {
-    /// All members of this process are in.
+    /// Records that all members of this process are in.
     pub(crate) fn ready_distributed(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
         if self.instance(index).agreement.is_some() {
             self.contribute(messages, objects, index);

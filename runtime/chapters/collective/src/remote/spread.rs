@@ -35,7 +35,7 @@ impl Ident {
     pub(crate) fn of_comm(context: u32, call: u32) -> Ident {
         Ident { context, key: (0, u32::MAX), print: 0, call }
     }
-    /// A call, or a start of a persistent collective: no group has its tag.
+    /// Returns a call, or a start of a persistent collective: no group has its tag.
     pub(crate) fn of_call(context: u32, call_id: CallId) -> Ident {
         match call_id {
             CallId::Call(call) => Ident::of_comm(context, call),

@@ -17,7 +17,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// A node is free. O(1); O(log pages) for the first and the last of a page.
+    /// Records that a node is free. O(1); O(log pages) for the first and the last of a page.
     #[inline(always)]
     pub(super) fn put(&mut self, node: u32) {
         let page = node / TOGETHER;
@@ -37,7 +37,7 @@ impl Spare {
         self.put(node);
     }
 
-    /// The first or the last node of a page is free.
+    /// Records that the first or the last node of a page is free.
     #[inline(never)]
     fn list(&mut self, page: u32) {
         if self.pages[page as usize] == u64::MAX {

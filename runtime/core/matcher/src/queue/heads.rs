@@ -82,7 +82,7 @@ impl Heads {
         put(&mut self.heap, at, head);
     }
 
-    /// The least head.
+    /// Returns the least head.
     #[inline]
     pub(super) fn top(&self) -> Option<Head> {
         self.heap.first().copied()

@@ -282,7 +282,7 @@ impl Long {
         }
     }
 
-    /// An entry that was taken out leaves a chain: answers the chain of its source.
+    /// Returns an entry that was taken out leaves a chain: answers the chain of its source.
     #[inline]
     fn leave(&mut self, chain: u32, order: Order, at: u32, next: [u32; 2], nodes: &Nodes) -> u32 {
         let from = &mut self.chains[chain as usize];
@@ -299,7 +299,7 @@ impl Long {
         source
     }
 
-    /// The chain of a key; [`NIL`] if there is none.
+    /// Returns the chain of a key; [`NIL`] if there is none.
     #[inline]
     fn find(&self, key: &Key) -> u32 {
         let mut at = slot(key, self.table.len());
@@ -406,7 +406,7 @@ impl Long {
             .find(|&at| self.entries[at as usize].node == node)
     }
 
-    /// The first entry of a key.
+    /// Returns the first entry of a key.
     #[inline]
     fn first_of(&self, key: &Key, order: Order) -> u32 {
         match self.find(key) {
@@ -415,7 +415,7 @@ impl Long {
         }
     }
 
-    /// The first entry of a chain.
+    /// Returns the first entry of a chain.
     #[inline]
     fn first_in(&self, chain: u32, order: Order) -> u32 {
         let first = &self.chains[chain as usize].first;
@@ -445,7 +445,7 @@ impl Long {
         (self.begin..self.entries.len() as u32).filter(|&at| self.entries[at as usize].node != NIL)
     }
 
-    /// The entry that came first: `(node, place)`.
+    /// Returns the entry that came first: `(node, place)`.
     #[inline]
     pub fn front(&self) -> Option<(u32, u32)> {
         let at = self.begin;
@@ -457,7 +457,7 @@ impl Long {
         self.all().map(|at| self.entries[at as usize].node)
     }
 
-    /// The arrival of a message in the queue has changed.
+    /// Records that the arrival of a message in the queue has changed.
     pub fn landed(&mut self, node: u32, nodes: &Nodes) {
         let Some(at) = self.place_of(node, nodes) else { return };
         let chain = self.entries[at as usize].chain;

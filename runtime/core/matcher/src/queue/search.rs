@@ -8,7 +8,7 @@ use engine::Time;
 use smallvec::SmallVec;
 
 impl<E: Element> Queues<E> {
-    /// The first entry of a block that is for this envelope and no other.
+    /// Returns the first entry of a block that is for this envelope and no other.
     #[inline(always)]
     fn first_in_block(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         let block = self.slice(queue);
@@ -42,7 +42,7 @@ impl<E: Element> Queues<E> {
         search(block.len() - rest.len(), rest)
     }
 
-    /// The entry that came first.
+    /// Returns the entry that came first.
     #[inline]
     pub fn front(&self, queue: Queue) -> Option<(u32, Place)> {
         match queue.class {
@@ -103,7 +103,7 @@ impl Queues<Entry> {
 }
 
 impl Queues<Timed> {
-    /// The first message that fits a pattern and is not in `taken`, in the order the sources sent.
+    /// Returns the first message that fits a pattern and is not in `taken`, in the order the sources sent.
     #[inline]
     pub fn first(
         &self,
@@ -136,7 +136,7 @@ impl Queues<Timed> {
         None
     }
 
-    /// The first message with this envelope.
+    /// Returns the first message with this envelope.
     #[inline(always)]
     pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         debug_assert_eq!(wanted.key, fingerprint(wanted.context, wanted.source, wanted.tag));

@@ -26,7 +26,8 @@ impl Mpi {
         call(&mut Entrance { objects, messages, collectives })
     }
 
-    /// The mounted rank's collective call on this communicator has failed before the rank entered it.
+    /// Records that the mounted rank's collective call on this communicator has failed before the rank
+    /// entered it.
     #[cold]
     pub fn refuse_collective(&self, comm: usize) {
         self.enter(|entrance| entrance.refuse(comm));
@@ -83,8 +84,8 @@ impl Mpi {
         }
     }
 
-    /// A call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as so
-    /// many blocks.
+    /// Returns a call as its mode says: whole, or one of its halves. `blocks` answers where its result goes,
+    /// as so many blocks.
     #[inline(always)]
     fn in_mode<'a>(
         &self,
@@ -164,13 +165,13 @@ impl Mpi {
         Ok((part.waiting().word(), !part.through))
     }
 
-    /// The handle of the communicator that [`Mpi::begin_agreement`] asked for, once the rank goes on.
+    /// Returns the handle of the communicator that [`Mpi::begin_agreement`] asked for, once the rank goes on.
     pub(crate) fn end_agreement(&self, word: usize) -> Result<usize> {
         self.enter(|entrance| entrance.end_agreement(Ticket::of(word)))
     }
 
-    /// The first half of a blocking collective in a run without payloads: a word for [`Mpi::end_collective`],
-    /// or [`ENDED`] if the rank is through.
+    /// Returns the first half of a blocking collective in a run without payloads: a word for
+    /// [`Mpi::end_collective`], or [`ENDED`] if the rank is through.
     ///
     /// # Errors
     /// As for the call with buffers.
@@ -178,7 +179,7 @@ impl Mpi {
         Ok(self.settle(&self.enter(|entrance| entrance.join_lengths(call, Mode::Blocking))?)?.word())
     }
 
-    /// A nonblocking collective in a run without payloads: the request's handle.
+    /// Returns a nonblocking collective in a run without payloads: the request's handle.
     ///
     /// # Errors
     /// As for the call with buffers.
@@ -189,7 +190,7 @@ impl Mpi {
             .expect("a nonblocking call makes a request"))
     }
 
-    /// As [`Mpi::agree`], among the members of a group, who find each other by `key`.
+    /// Behaves as [`Mpi::agree`], among the members of a group, who find each other by `key`.
     pub(crate) fn agree_in_group(
         &self,
         group: Rc<Group>,
@@ -218,7 +219,7 @@ impl Mpi {
         Ok((part.waiting().word(), !part.through))
     }
 
-    /// A persistent collective of the mounted rank on a communicator: the handle of its request.
+    /// Returns a persistent collective of the mounted rank on a communicator: the handle of its request.
     pub fn persistent_collective(
         &self,
         comm: usize,

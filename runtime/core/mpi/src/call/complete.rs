@@ -140,16 +140,16 @@ impl Mpi {
         }
     }
 
-    /// The new value of a request's handle whose completion has failed: itself where the request is still
-    /// active, or persistent.
+    /// Returns the new value of a request's handle whose completion has failed: itself where the request is
+    /// still active, or persistent.
     pub(crate) fn after_failure(&self, handle: usize, failure: &Failure) -> usize {
         let stays = failure.class == ErrorClass::PROC_FAILED_PENDING
             || self.world().messages.requests().is_persistent(handle);
         if stays { handle } else { REQUEST_NULL }
     }
 
-    /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to
-    /// take a long message first.
+    /// Returns the first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for
+    /// others to take a long message first.
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         self.wait_for_receives();
@@ -168,7 +168,7 @@ impl Mpi {
         Ok(waits)
     }
 
-    /// The second half of `MPI_Wait`, of a complete request: the status, and the handle's new value.
+    /// Returns the second half of `MPI_Wait`, of a complete request: the status, and the handle's new value.
     #[inline(always)]
     pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
         if let RequestRef::Node(index) = handle::request(handle) {
@@ -215,7 +215,7 @@ impl Mpi {
         self.end_wait(handle)
     }
 
-    /// The first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
+    /// Returns the first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         self.wait_for_receives();

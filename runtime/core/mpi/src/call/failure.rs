@@ -32,7 +32,7 @@ impl World {
         Ok(self.messages.have_faults())
     }
 
-    /// The members of a communicator, its peers behind them if it has any, and its context.
+    /// Returns the members of a communicator, its peers behind them if it has any, and its context.
     fn everybody(&self, comm: usize) -> Result<(Vec<Rc<Group>>, u32)> {
         let communicator = self.objects.comms.get(comm)?;
         let members =
@@ -179,8 +179,8 @@ impl Mpi {
         Ok(revoked)
     }
 
-    /// The members of a communicator that have failed, in the order in which they did: those of which the
-    /// mounted rank knows by now, with their places among all that have failed.
+    /// Returns the members of a communicator that have failed, in the order in which they did: those of which
+    /// the mounted rank knows by now, with their places among all that have failed.
     fn known_failed(&self, comm: usize) -> Result<(Vec<(u32, u32)>, u32)> {
         self.world().objects.comms.get(comm)?;
         self.await_now();
@@ -300,7 +300,7 @@ pub enum Stop {
 }
 
 impl Mpi {
-    /// The mounted rank has got to the time of its failure: blocks for ever.
+    /// Records that the mounted rank has got to the time of its failure: blocks for ever.
     pub fn rest(&self) -> ! {
         loop {
             {

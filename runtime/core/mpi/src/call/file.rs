@@ -316,7 +316,7 @@ impl Mpi {
         })
     }
 
-    /// The first half of a blocking access: its status, or the request to wait for.
+    /// Returns the first half of a blocking access: its status, or the request to wait for.
     ///
     /// # Errors
     /// As [`Mpi::start_access`].
@@ -325,7 +325,7 @@ impl Mpi {
         self.begin_end_of(started)
     }
 
-    /// The second half of a blocking access, by the word of the first: its status.
+    /// Returns the second half of a blocking access, by the word of the first: its status.
     ///
     /// # Errors
     /// What it failed with.
@@ -348,7 +348,7 @@ impl Mpi {
         }
     }
 
-    /// A nonblocking access: the handle of its request.
+    /// Returns a nonblocking access: the handle of its request.
     ///
     /// # Errors
     /// As [`Mpi::start_access`].

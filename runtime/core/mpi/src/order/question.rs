@@ -53,7 +53,7 @@ impl Question {
             Question::WaitAll(_) | Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_)
         )
     }
-    /// The requests that it asks about.
+    /// Returns the requests that it asks about.
     pub(crate) fn requests(&self) -> Option<RequestArray> {
         match self {
             Question::TestAny(round) | Question::WaitAny(round) => Some(round.requests),
@@ -133,7 +133,7 @@ impl Poll {
     pub(crate) fn is_parked(&self) -> bool {
         matches!(self, Poll::Parked(_))
     }
-    /// The question of the call that blocks, if the rank is blocked in one call.
+    /// Returns the question of the call that blocks, if the rank is blocked in one call.
     pub(crate) fn question(&self) -> Option<&Question> {
         match self {
             Poll::Once(asked) => Some(&asked.question),

@@ -19,7 +19,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(100);
 // Here and not in the loop, because what a thread is, and how one waits for another, is the host's and
 // nothing of MPI's.
 pub trait Door {
-    /// The calling thread.
+    /// Returns the calling thread.
     fn me(&self) -> usize;
     /// Returns `true` if a thread waits to be let in. Asked at each look at other processes: O(1), without a
     /// lock.

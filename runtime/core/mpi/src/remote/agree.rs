@@ -200,8 +200,8 @@ impl World {
         false
     }
 
-    /// The least time at which a rank of another process acts because of what this one did since all knew of
-    /// it, or the shared network does.
+    /// Returns the least time at which a rank of another process acts because of what this one did since all
+    /// knew of it, or the shared network does.
     fn soonest_elsewhere(&mut self) -> Time {
         let times = self.messages.fabric_mut().next_times();
         let network = self.messages.fabric().reach(times);
@@ -352,7 +352,8 @@ impl World {
         }
     }
 
-    /// This process was started while the run went on: waits until the others know of it, and it of its rank.
+    /// Records that this process was started while the run went on: waits until the others know of it, and it
+    /// of its rank.
     pub(crate) fn join(&mut self) {
         let word = self.await_control(|from, kind| from == 0 && kind == WELCOME);
         self.order.agreeing.held = Take(&word).u64();

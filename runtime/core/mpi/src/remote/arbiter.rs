@@ -79,13 +79,14 @@ impl Arbiter {
         Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), vote: Vote::default() }
     }
 
-    /// A process has been started.
+    /// Records that a process has been started.
     pub(crate) fn admit(&mut self, process: u32) {
         self.away[process as usize] = false;
         self.processes[process as usize] = (None, 0);
     }
 
-    /// A process has reported; what it wrote before it knew of the last verdict for it is out of date.
+    /// Records that a process has reported; what it wrote before it knew of the last verdict for it is out of
+    /// date.
     pub(crate) fn note(&mut self, process: u32, report: Report) {
         let (last, told) = &mut self.processes[process as usize];
         if report.followed == *told {

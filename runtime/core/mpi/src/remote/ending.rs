@@ -166,7 +166,7 @@ impl Mpi {
         self.world().messages.peers_mut().others().streams.learn_bells(bells);
     }
 
-    /// The ranks of a process: the first, and how many.
+    /// Returns the ranks of a process: the first, and how many.
     pub fn ranks_of(&self, process: u32) -> (u32, u32) {
         let world = self.world();
         world.messages.peers().remote().map_or((0, world.messages.ranks().size()), |remote| {

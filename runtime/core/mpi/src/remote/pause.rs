@@ -39,7 +39,7 @@ impl Waiting {
         Waiting { since: None, looks: 0 }
     }
 
-    /// Something has changed in this process: what it waits for may come soon.
+    /// Records that something has changed in this process: what it waits for may come soon.
     pub(crate) fn look_again(&mut self) {
         self.since = None;
     }

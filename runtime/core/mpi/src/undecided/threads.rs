@@ -46,7 +46,7 @@ impl World {
         first
     }
 
-    /// The rank's poll is answered: the threads that can go on first may.
+    /// Records that the rank's poll is answered: the threads that can go on first may.
     pub(crate) fn answer_threads(&mut self, rank: u32) {
         let Open::At(first) = self.open_threads(rank) else { return };
         let opens: Vec<bool> = self

@@ -107,7 +107,7 @@ fn accepts(from: Option<u32>, tag: Option<i32>, message: &Message) -> bool {
 }
 
 impl Model<'_> {
-    /// One call of a rank whose time it is.
+    /// Returns one call of a rank whose time it is.
     fn run_one(&mut self, first: &[u32]) -> bool {
         let may = |rank: &&u32| {
             let state = &self.ranks[**rank as usize];
@@ -162,7 +162,7 @@ impl Model<'_> {
         state.state = State::Runs;
     }
 
-    /// The first message of `source` for `rank` in the order of sending that is accepted.
+    /// Returns the first message of `source` for `rank` in the order of sending that is accepted.
     fn head(&self, rank: u32, source: u32, (from, tag): (Option<u32>, Option<i32>)) -> Option<usize> {
         let is = |message: &Message| {
             message.to == rank && message.source == source && !message.taken && accepts(from, tag, message)
@@ -229,7 +229,7 @@ impl Model<'_> {
         false
     }
 
-    /// The message that a probe sees at `time`.
+    /// Returns the message that a probe sees at `time`.
     fn visible(&self, rank: u32, pattern: (Option<u32>, Option<i32>), time: u64) -> Option<usize> {
         let heads = (0..self.ranks.len() as u32).filter_map(|source| self.head(rank, source, pattern));
         let there = heads.filter(|&message| self.messages[message].arrival <= time);
@@ -378,7 +378,7 @@ impl Model<'_> {
         self.done(rank, index, seen);
     }
 
-    /// The next time at which anything can happen.
+    /// Returns the next time at which anything can happen.
     fn next_event(&self) -> Option<u64> {
         if self.pace == Pace::Ahead {
             return None;

@@ -49,7 +49,7 @@ pub struct Step {
 /// Steps of all ranks, each up to its end or to a call in which it waits for ever.
 pub type Outcome = Vec<Vec<Step>>;
 
-/// A program of so many ranks.
+/// Returns a program of so many ranks.
 pub fn programs(ranks: std::ops::RangeInclusive<usize>, longest: usize) -> impl Strategy<Value = Program> {
     ranks.prop_flat_map(move |ranks| {
         let calls = move |rank: usize| prop::collection::vec(op(rank as u32, ranks as u32), 0..=longest);

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::spec::NetworkSpec;
 use proptest::prelude::*;
 
-/// The formula itself, whose hops can be asked.
+/// Returns the formula itself, whose hops can be asked.
 pub(crate) fn network(specification: &str, ranks: u32) -> Analytic {
     match Machine::parse(specification).map(|machine| machine.network) {
         Ok(NetworkSpec::Levels(levels)) => {
@@ -17,7 +17,7 @@ pub(crate) fn network(specification: &str, ranks: u32) -> Analytic {
 }
 
 impl Analytic {
-    /// The links on the way of a message.
+    /// Returns the links on the way of a message.
     pub(crate) fn hops(&self, source: Endpoint, destination: Endpoint) -> u64 {
         let mut hops = 0;
         self.cross_levels(source.0, destination.0, |_, more| hops += u64::from(more));

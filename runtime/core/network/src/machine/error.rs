@@ -20,17 +20,17 @@ pub(crate) struct MachineText {
 }
 
 impl MachineText {
-    /// A specification.
+    /// Returns a specification.
     pub(crate) fn specification(text: &str) -> MachineText {
         MachineText { text: text.into(), is_file: false }
     }
 
-    /// A machine file's text.
+    /// Returns a machine file's text.
     pub(crate) fn file(text: &str) -> MachineText {
         MachineText { text: text.into(), is_file: true }
     }
 
-    /// An error about the character at byte `at`.
+    /// Returns an error about the character at byte `at`.
     pub(crate) fn error(&self, at: usize, sentence: impl Into<String>) -> MachineError {
         MachineError { sentence: sentence.into(), place: Some((self.clone(), at)), context: None }
     }
@@ -40,8 +40,8 @@ impl MachineText {
         self.text.get(at..).is_some_and(|rest| rest.starts_with(text))
     }
 
-    /// The line with byte `at` in it, its number from 1, and the characters before the byte. A specification
-    /// is one line.
+    /// Returns the line with byte `at` in it, its number from 1, and the characters before the byte. A
+    /// specification is one line.
     fn line(&self, at: usize) -> (String, usize, usize) {
         let text = &*self.text;
         let start = if self.is_file { text[..at].rfind('\n').map_or(0, |newline| newline + 1) } else { 0 };
@@ -56,29 +56,29 @@ impl MachineText {
 }
 
 impl MachineError {
-    /// An error about no particular character.
+    /// Returns an error about no particular character.
     pub fn new(sentence: impl Into<String>) -> MachineError {
         MachineError { sentence: sentence.into(), place: None, context: None }
     }
 
-    /// This error, said to be in a file or a part of one.
+    /// Returns this error, said to be in a file or a part of one.
     pub(crate) fn within(mut self, context: impl Into<String>) -> MachineError {
         self.context = Some(context.into());
         self
     }
 
-    /// This error, which names one more thing that would have been right.
+    /// Returns this error, which names one more thing that would have been right.
     pub(crate) fn or(mut self, also: &str) -> MachineError {
         self.sentence = format!("{}; {also} would do as well", self.sentence);
         self
     }
 
-    /// The sentence alone.
+    /// Returns the sentence alone.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// The byte of the specification or file that the error is about.
+    /// Returns the byte of the specification or file that the error is about.
     pub fn position(&self) -> Option<usize> {
         self.place.as_ref().map(|&(_, at)| at)
     }
@@ -91,7 +91,8 @@ impl From<String> for MachineError {
 }
 
 impl fmt::Display for MachineError {
-    /// The sentence; then, if there is a place, the specification or the file's line and a caret below it.
+    /// Returns the sentence; then, if there is a place, the specification or the file's line and a caret
+    /// below it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place.as_ref().map(|(source, at)| (source.line(*at), source.is_file));
         if let Some(context) = &self.context {

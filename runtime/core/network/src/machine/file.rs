@@ -164,7 +164,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The network of `[[level]]` tables, read as a specification's levels are.
+/// Returns the network of `[[level]]` tables, read as a specification's levels are.
 fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
     let source = MachineText::file(text);
     let tables = tables.iter().map(|table| entries(table, &source)).collect::<Result<Vec<_>, _>>()?;
@@ -175,7 +175,7 @@ fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
     SpecParser::new(source).network(&levels)
 }
 
-/// A `[storage]` table, read as the pseudo-level of a specification is.
+/// Returns a `[storage]` table, read as the pseudo-level of a specification is.
 fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
     let source = MachineText::file(text);
     let items = items(table, &source)?;
@@ -184,7 +184,7 @@ fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
     SpecParser::new(source).storage(&level.level())
 }
 
-/// The options of a table that have a short name too, by that, and their values.
+/// Returns the options of a table that have a short name too, by that, and their values.
 fn items(table: &Table, source: &MachineText) -> Result<Vec<(Entry, Entry)>, MachineError> {
     let item = |(key, given): (&Spanned<String>, &Spanned<Value>)| {
         let name = key.get_ref().as_str();
@@ -258,7 +258,7 @@ fn entries(table: &Table, source: &MachineText) -> Result<LevelEntries, MachineE
     Ok(LevelEntries { name: topology.ok_or_else(missing)?, size, items })
 }
 
-/// A value as a specification has it: a list of numbers joined.
+/// Returns a value as a specification has it: a list of numbers joined.
 fn value(key: &str, value: &Spanned<Value>, source: &MachineText) -> Result<Entry, MachineError> {
     let start = value.span().start;
     let joint = if key == "wrap" { "" } else { "x" };

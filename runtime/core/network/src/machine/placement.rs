@@ -57,7 +57,7 @@ pub struct Dealt {
 }
 
 impl Placement {
-    /// The endpoint of a rank below the number of ranks that the machine was built for.
+    /// Returns the endpoint of a rank below the number of ranks that the machine was built for.
     #[inline]
     pub fn endpoint(&self, rank: u32) -> Endpoint {
         match self {

@@ -42,7 +42,7 @@ pub static PRESETS: &[Preset] = presets! {
     "twisted-dualcore" = "twisted:8x8xn,degree=1,jump=1x1x1,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", TABLE;
 };
 
-/// The preset of this name.
+/// Returns the preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

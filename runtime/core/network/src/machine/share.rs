@@ -43,7 +43,7 @@ impl std::str::FromStr for Share {
 }
 
 impl Share {
-    /// The greatest endpoint that a job of so many ranks gets by name.
+    /// Returns the greatest endpoint that a job of so many ranks gets by name.
     fn greatest(&self, ranks: u32) -> Option<u32> {
         let Share::Endpoints(ranges) = self else { return None };
         ranges.iter().cloned().flatten().take(ranks as usize).max()

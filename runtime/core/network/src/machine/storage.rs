@@ -20,7 +20,7 @@ pub struct Storage {
 }
 
 impl Default for Storage {
-    /// One server of 1 GB/s, 50 us away; stripes of 1 MiB, as Lustre's.
+    /// Returns one server of 1 GB/s, 50 us away; stripes of 1 MiB, as Lustre's.
     fn default() -> Storage {
         Storage {
             servers: 1,
@@ -69,7 +69,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// All idle.
+    /// Returns all idle.
     pub fn new(storage: &Storage) -> Servers {
         Servers {
             free: vec![Time::ZERO; storage.servers as usize],
@@ -77,8 +77,8 @@ impl Servers {
         }
     }
 
-    /// A request that is there at `at`, of so many bytes on each of these servers: when the last of them is
-    /// through. O(servers of the request).
+    /// Returns a request that is there at `at`, of so many bytes on each of these servers: when the last of
+    /// them is through. O(servers of the request).
     pub fn serve(&mut self, at: Time, loads: &[(u32, u64)]) -> Time {
         let mut done = at;
         for &(server, bytes) in loads {

@@ -77,7 +77,7 @@ impl PacketEvent {
 }
 
 impl PacketEvent {
-    /// Both words as one number: comparing that takes no branch.
+    /// Returns both words as one number: comparing that takes no branch.
     #[inline]
     fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.rest)

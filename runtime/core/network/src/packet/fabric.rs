@@ -80,12 +80,12 @@ pub struct Worm {
 }
 
 impl Switching {
-    /// Bytes of the largest packet.
+    /// Returns the bytes of the largest packet.
     #[inline]
     pub fn packet(&self) -> u32 {
         self.payload + self.header
     }
-    /// Bytes of buffer that a packet of `size` takes.
+    /// Returns the bytes of buffer that a packet of `size` takes.
     #[inline]
     pub fn charge(&self, size: u32) -> u32 {
         if self.slotted { self.packet() } else { size }
@@ -110,7 +110,7 @@ pub struct LinkKind {
 }
 
 impl LinkKind {
-    /// A kind of link.
+    /// Returns a kind of link.
     pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> LinkKind {
         LinkKind { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
     }
@@ -128,7 +128,7 @@ impl LinkKind {
     pub(crate) fn capacity(&self) -> Option<Capacity> {
         self.serialization.capacity()
     }
-    /// As `time`, or `None` beyond 2^64.
+    /// Behaves as `time`, or `None` beyond 2^64.
     fn checked_time(&self, bytes: u64) -> Option<u64> {
         self.serialization.checked_time(bytes).map(|span| span.as_ps().max(1))
     }
@@ -151,9 +151,9 @@ pub(crate) struct PacketFabric {
 }
 
 impl PacketFabric {
-    /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the
-    /// smallest packet (or its first chunk) must be sent, fly and be looked at; a credit goes back once a
-    /// packet was sent.
+    /// Returns a lower bound on the time between a shard's decision and its effect on another, in
+    /// picoseconds: the smallest packet (or its first chunk) must be sent, fly and be looked at; a credit
+    /// goes back once a packet was sent.
     pub(crate) fn lookahead(&self, smallest: u32) -> u64 {
         let switching = &self.switching;
         let links = || {
@@ -174,9 +174,10 @@ impl PacketFabric {
         packet.min(sent + credit).max(1)
     }
 
-    /// The last picosecond at which an event may happen: all that follows from it at once is before 2^64, so
-    /// that events need not look for the end of time. `ahead` are the bytes that an interface takes on ahead
-    /// of their time. `None` where one packet may take so long that less than half of the range is left.
+    /// Returns the last picosecond at which an event may happen: all that follows from it at once is before
+    /// 2^64, so that events need not look for the end of time. `ahead` are the bytes that an interface takes
+    /// on ahead of their time. `None` where one packet may take so long that less than half of the range is
+    /// left.
     pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
         let step = self.longest_step(ahead)?;
         (step < 1 << 63).then_some(u64::MAX - 1 - step)
@@ -210,7 +211,7 @@ impl PacketFabric {
         longest.checked_add(delays)
     }
 
-    /// Why `last_event` is none.
+    /// Returns why `last_event` is none.
     pub(crate) fn too_slow(&self) -> String {
         format!(
             "a packet of {} bytes, with what goes ahead of it, takes more than 2^63 picoseconds (106 days) \
@@ -247,7 +248,7 @@ impl PacketFabric {
             + u64::from(self.topology.endpoints())
     }
 
-    /// Bytes of memory that the network takes before any packet enters it, about.
+    /// Returns the bytes of memory that the network takes before any packet enters it, about.
     pub(crate) fn memory(&self) -> u64 {
         let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
         let port = PortTable::bytes(self.switching.lanes)
@@ -325,7 +326,7 @@ impl PacketFabric {
             .saturating_add(links().map(|link| link.span(bytes)).max().unwrap_or(0))
     }
 
-    /// The zero-load time of the smallest packet to `endpoint` from another, at least.
+    /// Returns the zero-load time of the smallest packet to `endpoint` from another, at least.
     pub(crate) fn nearest(&self, endpoint: u32) -> u64 {
         let topology = &self.topology;
         let (router, port) = topology.attachment(endpoint);
@@ -374,7 +375,7 @@ impl PacketFabric {
         if nearest == u64::MAX { last } else { nearest.saturating_add(last) }
     }
 
-    /// The kind of the link behind a router's port, which is not cabled to nothing.
+    /// Returns the kind of the link behind a router's port, which is not cabled to nothing.
     pub(crate) fn link(&self, router: u32, port: u32) -> u8 {
         match (self.ejection, self.topology.neighbor(router, port)) {
             (Some(ejection), Neighbor::Endpoint(_)) => ejection,
@@ -382,7 +383,7 @@ impl PacketFabric {
         }
     }
 
-    /// The kind of the link from an endpoint into the network.
+    /// Returns the kind of the link from an endpoint into the network.
     pub(crate) fn injection_link(&self, endpoint: u32) -> u8 {
         let (router, port) = self.topology.attachment(endpoint);
         self.injection.unwrap_or(self.topology.link(router, port) as u8)

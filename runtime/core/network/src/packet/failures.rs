@@ -102,7 +102,7 @@ impl Failures {
         self.ports.is_empty() && self.routers.is_empty()
     }
 
-    /// The first endpoint that failed.
+    /// Returns the first endpoint that failed.
     pub(crate) fn first_endpoint(&self) -> Option<u32> {
         self.endpoints.iter().min().copied()
     }

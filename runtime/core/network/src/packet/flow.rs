@@ -299,7 +299,7 @@ impl<P: Paths> Shared for FlowNetwork<P> {
         self.paths.endpoints()
     }
 
-    /// The latency from the nearest other endpoint.
+    /// Returns the latency from the nearest other endpoint.
     fn lookahead(&self, to: Endpoint) -> Span {
         self.paths.nearest_latency(to)
     }

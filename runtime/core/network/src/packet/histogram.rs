@@ -20,7 +20,7 @@ fn bucket(value: u64) -> usize {
     (((octave - SUB + 1) as usize) << SUB) + ((value >> (octave - SUB)) as usize & ((1 << SUB) - 1))
 }
 
-/// The least value of a bucket.
+/// Returns the least value of a bucket.
 fn floor(bucket: usize) -> u64 {
     if bucket < 1 << SUB {
         return bucket as u64;
@@ -65,24 +65,24 @@ impl OctaveHistogram {
     pub fn count(&self) -> u64 {
         self.count
     }
-    /// Their sum.
+    /// Returns their sum.
     pub fn sum(&self) -> u128 {
         self.sum
     }
-    /// The mean, rounded to the nearest; 0 without values.
+    /// Returns the mean, rounded to the nearest; 0 without values.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
-    /// The least value; 0 without values.
+    /// Returns the least value; 0 without values.
     pub fn least(&self) -> u64 {
         if self.count == 0 { 0 } else { self.least }
     }
-    /// The greatest value.
+    /// Returns the greatest value.
     pub fn greatest(&self) -> u64 {
         self.greatest
     }
-    /// The middle of the bucket of the value that `share` of all do not exceed, within the least and the
-    /// greatest value.
+    /// Returns the middle of the bucket of the value that `share` of all do not exceed, within the least and
+    /// the greatest value.
     pub fn percentile(&self, share: f64) -> u64 {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
@@ -96,7 +96,7 @@ impl OctaveHistogram {
         }
         self.greatest
     }
-    /// The buckets that counted something: least value and count.
+    /// Returns the buckets that counted something: least value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts
             .iter()

@@ -31,7 +31,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// The kind of the link behind `port`.
+    /// Returns the kind of the link behind `port`.
     #[inline]
     pub(crate) fn kind(&self, port: u32) -> u8 {
         match self.ports[port].kind() {
@@ -72,8 +72,8 @@ impl PortLoads<'_> {
         port.busy.saturating_sub(self.now) + waiting
     }
 
-    /// Bytes that wait for `port` or in the buffer behind it: not those that fly there, nor those whose
-    /// credit flies back.
+    /// Returns the bytes that wait for `port` or in the buffer behind it: not those that fly there, nor those
+    /// whose credit flies back.
     pub fn occupancy(&self, port: u32) -> u64 {
         self.occupancy_of(self.base + port)
     }
@@ -99,7 +99,7 @@ impl PortLoads<'_> {
         self.lane(self.base + port, lane).free(self.now)
     }
 
-    /// Bytes that a packet needs there, the bubble not counted.
+    /// Returns the bytes that a packet needs there, the bubble not counted.
     pub(crate) fn need(&self, packet: &super::port::Packet) -> u32 {
         self.fabric.switching.charge(packet.size)
     }

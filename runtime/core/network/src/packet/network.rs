@@ -109,7 +109,7 @@ impl Shared for PacketNetwork {
         u64::from(self.fabric.topology.endpoints())
     }
 
-    /// The zero-load time of the smallest packet from the nearest other endpoint.
+    /// Returns the zero-load time of the smallest packet from the nearest other endpoint.
     fn lookahead(&self, to: Endpoint) -> Span {
         Span::from_ps(self.fabric.nearest(to.0))
     }

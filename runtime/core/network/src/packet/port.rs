@@ -219,7 +219,7 @@ impl VcCredits {
         next.map_or(NEVER, |coming| self.base + u64::from(coming))
     }
 
-    /// The least that was free.
+    /// Returns the least that was free.
     pub(crate) fn low(&self) -> u32 {
         self.low as u32
     }
@@ -268,7 +268,7 @@ impl Port {
         Port { busy: 0, first_lane: VcCredits::new(buffer), usage: LinkCounters::default(), cable, waiting }
     }
 
-    /// The kind of the link; `FEW_KINDS` if it stands in the table.
+    /// Returns the kind of the link; `FEW_KINDS` if it stands in the table.
     #[inline]
     pub(crate) fn kind(&self) -> u8 {
         (self.waiting >> KIND_SHIFT) as u8
@@ -288,13 +288,13 @@ impl Port {
         self.waiting = self.waiting & !NOBODY | place & NOBODY;
     }
 
-    /// One of the `TO_` constants.
+    /// Returns one of the `TO_` constants.
     #[inline]
     pub(crate) fn end(&self) -> u8 {
         (self.cable >> 30) as u8
     }
 
-    /// The port at the other end.
+    /// Returns the port at the other end.
     #[inline]
     pub(crate) fn peer(&self) -> u32 {
         self.cable & (HOLDS - 1)
@@ -354,7 +354,7 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    /// With one packet.
+    /// Builds it with one packet.
     #[inline]
     pub(crate) fn new(key: u64, packet: u32, next: u32) -> Requester {
         Requester { key, head: packet, tail: packet, next, unused: [0; 3] }

@@ -21,13 +21,13 @@ pub(crate) struct PortTable {
 type Lanes = [VcCredits; LANES];
 const LANES: usize = size_of::<Port>() / size_of::<VcCredits>();
 
-/// Lines of a port with so many virtual channels.
+/// Returns the lines of a port with so many virtual channels.
 const fn lines(lanes: u32) -> usize {
     1 + (lanes as usize - 1).div_ceil(LANES)
 }
 
 impl PortTable {
-    /// The `count` ports of an iterator, of `lanes` virtual channels with `buffer` bytes each.
+    /// Returns the `count` ports of an iterator, of `lanes` virtual channels with `buffer` bytes each.
     pub(crate) fn new(count: usize, lanes: u32, buffer: u32, ports: impl Iterator<Item = Port>) -> PortTable {
         let lines = lines(lanes);
         let more: Port = bytemuck::cast::<Lanes, Port>([VcCredits::new(buffer); LANES]);
@@ -35,7 +35,7 @@ impl PortTable {
         PortTable { table: Pages::new(count * lines, table), lines, count: count as u32 }
     }
 
-    /// Bytes of a port with so many virtual channels.
+    /// Returns the bytes of a port with so many virtual channels.
     pub(crate) const fn bytes(lanes: u32) -> u64 {
         (lines(lanes) * size_of::<Port>()) as u64
     }
@@ -45,7 +45,7 @@ impl PortTable {
         self.count
     }
 
-    /// A port, if there is one of this number.
+    /// Returns a port, if there is one of this number.
     #[inline]
     pub(crate) fn get(&self, port: u32) -> Option<&Port> {
         self.table.as_slice().get(port as usize * self.lines)
@@ -70,7 +70,7 @@ impl PortTable {
         }
     }
 
-    /// The line of the virtual channel after the first `more`.
+    /// Returns the line of the virtual channel after the first `more`.
     #[inline]
     fn line(&self, port: u32, more: u32) -> usize {
         port as usize * self.lines + 1 + more as usize / LANES

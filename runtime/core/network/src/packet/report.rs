@@ -72,7 +72,7 @@ impl NetworkReport {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// A line for each direction of each cable.
+    /// Returns a line for each direction of each cable.
     pub fn links_to_csv(&self) -> String {
         links_to_csv(&self.each_link, &self.links)
     }
@@ -165,7 +165,7 @@ impl Display for LatencyReport {
     }
 }
 
-/// A line for each bucket of the histograms of some jobs.
+/// Returns a line for each bucket of the histograms of some jobs.
 pub(crate) fn histograms_to_csv<'a>(jobs: impl Iterator<Item = &'a JobReport>) -> String {
     let mut csv = String::from("job,of,from,count\n");
     for job in jobs {
@@ -182,7 +182,7 @@ pub(crate) fn histograms_to_csv<'a>(jobs: impl Iterator<Item = &'a JobReport>) -
     csv
 }
 
-/// The packets and messages of a job of so many endpoints.
+/// Returns the packets and messages of a job of so many endpoints.
 pub(crate) fn job_report(
     name: &str,
     endpoints: u32,

@@ -18,9 +18,9 @@ use super::port::Packet;
 
 /// A routing algorithm. It sees one router at a time, at the moment a packet's head can be routed there.
 pub trait Routing: Send + Sync {
-    /// Its name in a specification.
+    /// Returns its name in a specification.
     fn name(&self) -> &'static str;
-    /// The fewest virtual channels with which it cannot deadlock.
+    /// Returns the fewest virtual channels with which it cannot deadlock.
     fn lanes_needed(&self) -> u32;
     /// Returns `true` if it relies on the bubble rule, for which buffers are counted in packets of full size.
     fn uses_bubbles(&self) -> bool {
@@ -83,13 +83,14 @@ impl Hop {
     pub(crate) fn eject(port: u32) -> Hop {
         Hop { port, lanes: (0, 1), bubble: false, reserve: false }
     }
-    /// A port and a range of virtual channels.
+    /// Returns a port and a range of virtual channels.
     pub(crate) fn by(port: u32, lanes: (u8, u8)) -> Hop {
         Hop { port, lanes, bubble: false, reserve: false }
     }
 }
 
-/// The `index`-th of `count` equal shares of `lanes` virtual channels (beyond the last share, the last).
+/// Returns the `index`-th of `count` equal shares of `lanes` virtual channels (beyond the last share, the
+/// last).
 #[inline]
 pub(crate) fn share(lanes: u32, count: u32, index: u32) -> (u8, u8) {
     let index = index.min(count - 1);

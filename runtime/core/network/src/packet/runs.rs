@@ -29,7 +29,7 @@ impl RunLengths {
         RunLengths { offset: first, has_steps, first_steps, more_steps: steps.collect() }
     }
 
-    /// The number at a place of the list.
+    /// Returns the number at a place of the list.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> u32 {
         let number = place.wrapping_add(self.offset);

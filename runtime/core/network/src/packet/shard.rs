@@ -78,7 +78,7 @@ pub(crate) struct Offer {
 
 /// Source of a shard's traffic.
 pub(crate) trait Feed: Send {
-    /// The start of the earliest stretch of time with an offer; `NEVER` after the last.
+    /// Returns the start of the earliest stretch of time with an offer; `NEVER` after the last.
     fn next(&self) -> u64;
     /// Appends all offers of that stretch, in time order for each interface.
     fn take(&mut self, offers: &mut Vec<Offer>);
@@ -255,7 +255,7 @@ impl Shard {
         self.at.ports.lane(port, lane)
     }
 
-    /// The input that packets from `upstream` come in by.
+    /// Returns the input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
         if upstream & UPSTREAM_REMOTE == 0 {
@@ -265,13 +265,13 @@ impl Shard {
         }
     }
 
-    /// The router of a position in this shard.
+    /// Returns the router of a position in this shard.
     #[inline]
     pub(crate) fn router_at(&self, position: u32) -> u32 {
         self.routers.at(position)
     }
 
-    /// The endpoint of an interface in this shard.
+    /// Returns the endpoint of an interface in this shard.
     #[inline]
     pub(crate) fn endpoint_at(&self, interface: u32) -> u32 {
         self.endpoints.at(interface)
@@ -282,7 +282,7 @@ impl Shard {
         (0..self.fabric.switching.lanes).map(move |lane| self.lane(port, lane).low())
     }
 
-    /// The ports at which something waits, for the report of a deadlock.
+    /// Returns the ports at which something waits, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         if let Some(wormhole) = &self.wormhole {
             return wormhole.waiting(self.fabric.switching.lanes);
@@ -309,7 +309,7 @@ impl Shard {
         Some(over_time.series(super::report::each_link(std::slice::from_ref(self), end).len(), end))
     }
 
-    /// The kind of the link behind `port`.
+    /// Returns the kind of the link behind `port`.
     #[inline]
     pub(crate) fn kind_of(&self, port: u32) -> u8 {
         self.at.kind(port)
@@ -319,7 +319,7 @@ impl Shard {
         self.wheel.push(PacketEvent::new(time, kind, place, load));
     }
 
-    /// A ring of requesters of a port.
+    /// Returns a ring of requesters of a port.
     #[inline]
     fn ring(&self, port: u32, class: u8) -> u32 {
         if class != 0 {
@@ -346,7 +346,7 @@ impl Shard {
     fn nobody_waits(&self, port: u32) -> bool {
         self.queued(port) == 0
     }
-    /// Bytes of the packets that wait at a port.
+    /// Returns the bytes of the packets that wait at a port.
     #[inline]
     fn queued(&self, port: u32) -> u32 {
         let waits = self.at.ports[port].waits();

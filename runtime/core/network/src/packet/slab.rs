@@ -21,7 +21,7 @@ impl<T: Pod + Default> LargePageSlab<T> {
         LargePageSlab::with_capacity(0)
     }
 
-    /// With memory for about so many.
+    /// Builds it with memory for about so many.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         LargePageSlab { items: Pages::with_capacity(capacity), free: Vec::new() }
     }
@@ -38,7 +38,7 @@ impl<T: Pod + Default> LargePageSlab<T> {
         index
     }
 
-    /// A new place.
+    /// Returns a new place.
     #[cold]
     fn append(&mut self) -> u32 {
         let index = self.items.as_slice().len();
@@ -68,7 +68,7 @@ impl<T: Pod + Default> LargePageSlab<T> {
         self.items.prefetch(index as usize);
     }
 
-    /// The value at `index`, if that was ever in use.
+    /// Returns the value at `index`, if that was ever in use.
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
         self.items.as_slice().get(index as usize)

@@ -39,7 +39,7 @@ pub struct PacketSpec {
     common: TopologyParameters,
 }
 
-/// The names of all topologies.
+/// Returns the names of all topologies.
 pub fn topologies() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
 }
@@ -153,8 +153,8 @@ impl PacketSpec {
         Ok(Arc::new(fabric))
     }
 
-    /// The network without its state. `ranks` sizes topologies that leave their size open; without it the
-    /// network is for synthetic traffic.
+    /// Returns the network without its state. `ranks` sizes topologies that leave their size open; without it
+    /// the network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<PacketFabric, MachineError> {
         let setting =
             Setting { link: LinkKind::new("link", self.common.latency, self.common.bandwidth), ranks };
@@ -354,7 +354,7 @@ impl PacketSpec {
     }
 }
 
-/// Bytes that this host can still give; without limit where it does not tell.
+/// Returns the bytes that this host can still give; without limit where it does not tell.
 fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"));

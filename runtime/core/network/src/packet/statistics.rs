@@ -143,7 +143,7 @@ impl Statistics {
         if self.message_packets == 1 { &job.latency } else { &job.messages }
     }
 
-    /// All jobs together.
+    /// Returns all jobs together.
     pub fn total(&self) -> JobStatistics {
         let mut total = JobStatistics::default();
         self.jobs.iter().for_each(|job| total.merge(job));

@@ -46,7 +46,7 @@ pub trait Topology: Send + Sync {
     fn routers(&self) -> u32;
     /// Returns how many endpoints.
     fn endpoints(&self) -> u32;
-    /// The greatest number of ports of a router, endpoints' ports included.
+    /// Returns the greatest number of ports of a router, endpoints' ports included.
     fn radix(&self) -> u32;
     /// Returns what is cabled to a port; `Nothing` for ports that a router does not have.
     fn neighbor(&self, router: u32, port: u32) -> Neighbor;
@@ -60,7 +60,7 @@ pub trait Topology: Send + Sync {
     fn link(&self, _router: u32, _port: u32) -> usize {
         0
     }
-    /// The group of a router, where the topology has groups; else each router is one.
+    /// Returns the group of a router, where the topology has groups; else each router is one.
     fn group(&self, router: u32) -> u32 {
         router
     }
@@ -82,11 +82,11 @@ pub trait Topology: Send + Sync {
 
 /// Shortest paths, for the routings that work on any topology.
 pub trait Paths: Topology {
-    /// The fewest links from router to router.
+    /// Returns the fewest links from router to router.
     fn distance(&self, from: u32, to: u32) -> u32;
-    /// The greatest `distance` between two routers that have endpoints.
+    /// Returns the greatest `distance` between two routers that have endpoints.
     fn diameter(&self) -> u32;
-    /// A first port of a shortest path, any of them chosen evenly by `hash`; `from` is not `to`.
+    /// Returns a first port of a shortest path, any of them chosen evenly by `hash`; `from` is not `to`.
     fn minimal_port(&self, from: u32, to: u32, hash: u32) -> u32 {
         let distance = self.distance(from, to);
         let nearer = |port: &u32| match self.neighbor(from, *port) {
@@ -108,7 +108,7 @@ pub trait Paths: Topology {
     fn detours(&self) -> u32 {
         self.routers()
     }
-    /// The `index`-th of them.
+    /// Returns the `index`-th of them.
     fn detour(&self, index: u32) -> u32 {
         index
     }
@@ -118,8 +118,8 @@ pub trait Paths: Topology {
     }
 }
 
-/// A number below `count`, evenly by `hash`, independent for different `step`s of one path: other bits of the
-/// hash decide each.
+/// Returns a number below `count`, evenly by `hash`, independent for different `step`s of one path: other
+/// bits of the hash decide each.
 #[inline]
 pub(crate) fn pick(hash: u32, step: u32, count: u32) -> u32 {
     ((u64::from(hash.rotate_left(step.wrapping_mul(11))) * u64::from(count)) >> 32) as u32

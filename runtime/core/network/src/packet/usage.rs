@@ -78,7 +78,7 @@ impl Carried {
         high.iter_mut().zip(carry).for_each(|(high, carry)| *high += carry);
     }
 
-    /// All that was counted of `port`.
+    /// Returns all that was counted of `port`.
     pub(crate) fn total(&self, port: u32, low: &LinkCounters) -> LinkUse {
         let high = self.high.get(&port).copied().unwrap_or_default();
         let count = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);

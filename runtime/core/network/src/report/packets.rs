@@ -86,7 +86,7 @@ fn ways(fabric: &PacketFabric, from: u32) -> Vec<(u32, u32, u8)> {
     ways
 }
 
-/// The kinds of links from endpoint 0 to the farthest other endpoint.
+/// Returns the kinds of links from endpoint 0 to the farthest other endpoint.
 fn farthest(fabric: &PacketFabric) -> Vec<u8> {
     let topology = &*fabric.topology;
     let ways = ways(fabric, 0);

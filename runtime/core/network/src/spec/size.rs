@@ -36,13 +36,13 @@ impl Size {
         }
     }
 
-    /// The product of the sides that are given; `None` beyond 2^64.
+    /// Returns the product of the sides that are given; `None` beyond 2^64.
     fn given(&self) -> Option<u64> {
         let Size::Sides(sides) = self else { return Some(1) };
         sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)))
     }
 
-    /// The sides with room for `count` endpoints, where this size is open.
+    /// Returns the sides with room for `count` endpoints, where this size is open.
     fn sides(&self, sizing: Sizing, count: u32) -> Vec<u32> {
         if let Size::Sides(sides) = self {
             let given: u64 = self.given().unwrap_or(u64::MAX);
@@ -66,7 +66,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The sides of every level, the open level made just large enough for `ranks`.
+/// Returns the sides of every level, the open level made just large enough for `ranks`.
 pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Vec<u32>>, MachineError> {
     let specification = join(levels);
     let ranks = ranks.filter(|&ranks| ranks > 0);
@@ -106,9 +106,9 @@ pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Ve
     }
 }
 
-/// The fewest endpoints, at least `count`, that make a box of `dimensions` sides of which the longest is at
-/// most twice the shortest; of equally many the one with the least sum of sides. Longest side first,
-/// as `MPI_Dims_create` orders them.
+/// Returns the fewest endpoints, at least `count`, that make a box of `dimensions` sides of which the longest
+/// is at most twice the shortest; of equally many the one with the least sum of sides. Longest side first, as
+/// `MPI_Dims_create` orders them.
 fn balanced(count: u32, dimensions: usize) -> Vec<u32> {
     struct SideSearch {
         count: u64,

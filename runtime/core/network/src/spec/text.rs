@@ -14,12 +14,12 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// All of a specification.
+    /// Returns all of a specification.
     pub(crate) fn whole(text: &'a str) -> Piece<'a> {
         Piece { text, at: 0, is_verbatim: true }
     }
 
-    /// A part of it.
+    /// Returns a part of it.
     pub(crate) fn part(self, range: std::ops::Range<usize>) -> Piece<'a> {
         let at = if self.is_verbatim { self.at + range.start } else { self.at };
         Piece { text: &self.text[range], at, ..self }
@@ -128,7 +128,7 @@ impl<'a> Level<'a> {
 }
 
 impl std::fmt::Display for Level<'_> {
-    /// As a specification has it.
+    /// Returns it as a specification has it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name.text)?;
         let items = self.items.iter().map(|item| format!("{}={}", item.name.text, item.value.text));

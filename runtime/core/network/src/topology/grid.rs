@@ -35,7 +35,8 @@ impl Dimension {
         (a, b, self.hops(from, to))
     }
 
-    /// The sum of `hops` over all ordered pairs of coordinates, the sum from coordinate 0, and the diameter.
+    /// Returns the sum of `hops` over all ordered pairs of coordinates, the sum from coordinate 0, and the
+    /// diameter.
     fn sums(self) -> (u128, u64, u32) {
         let side = u64::from(self.side.divisor());
         if self.round == side {

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition at the top of this file, link by link.
+    /// Returns the definition at the top of this file, link by link.
     fn graph(sides: &[u32], wrap: &[bool], degree: usize, jump: &[u32]) -> HopGraph {
         let n = sides.iter().product::<u32>() as usize;
         let mut links = box_links(sides);

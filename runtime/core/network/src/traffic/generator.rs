@@ -166,7 +166,7 @@ impl Feed for Generator {
     }
 }
 
-/// The sources of a word of a bin.
+/// Returns the sources of a word of a bin.
 #[inline]
 fn members(word: usize, mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {

@@ -65,7 +65,7 @@ const NAMES: [(&str, TrafficPattern); 13] = [
 ];
 
 impl TrafficPattern {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(&self) -> &'static str {
         match self {
             TrafficPattern::HotSpot(_) => "hotspot",
@@ -199,7 +199,7 @@ impl Destinations {
         }
     }
 
-    /// Messages that leave at one instant.
+    /// Returns the messages that leave at one instant.
     pub(super) fn round(&self) -> u32 {
         if self.pattern == TrafficPattern::Stencil3d { 6 } else { 1 }
     }
@@ -250,7 +250,7 @@ impl Destinations {
     }
 }
 
-/// Numbers below `count` in a random order.
+/// Returns the numbers below `count` in a random order.
 pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed, u64::MAX);
     let mut permutation: Vec<u32> = (0..count).collect();
@@ -260,7 +260,7 @@ pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     permutation
 }
 
-/// For each member the members of the group after its own, the first after the last.
+/// Returns for each member the members of the group after its own, the first after the last.
 fn next_groups(count: u32, group: impl Fn(u32) -> u32) -> Result<Vec<(u32, u32)>, String> {
     let mut groups: Vec<Range<u32>> = Vec::new();
     for member in 0..count {

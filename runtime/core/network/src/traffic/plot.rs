@@ -4,7 +4,7 @@ use super::{SweepReport, TrafficReport};
 use crate::packet::plot::{BOTTOM, HEIGHT, LEFT, WIDTH, escape, open};
 use std::fmt::Write;
 
-/// A step for about six marks up to `greatest`.
+/// Returns a step for about six marks up to `greatest`.
 fn step(greatest: f64) -> f64 {
     let raw = greatest / 6.0;
     let power = 10f64.powf(raw.log10().floor());
@@ -163,7 +163,7 @@ fn trim(v: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The use of every port of every router, a row for each router and a column for each port.
+/// Returns the use of every port of every router, a row for each router and a column for each port.
 pub fn heat_map(report: &TrafficReport) -> String {
     crate::packet::plot::heat_map(
         &report.simulated.topology,

@@ -159,18 +159,18 @@ impl TrafficReport {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// A line for each direction of each cable.
+    /// Returns a line for each direction of each cable.
     pub fn links_to_csv(&self) -> String {
         links_to_csv(&self.simulated.each_link, &self.simulated.links)
     }
 
-    /// A line for each bucket of the histograms: latencies of packets and of messages in nanoseconds, from
-    /// the least of the bucket, and routers passed.
+    /// Returns a line for each bucket of the histograms: latencies of packets and of messages in nanoseconds,
+    /// from the least of the bucket, and routers passed.
     pub fn histograms_to_csv(&self) -> String {
         histograms_to_csv(std::iter::once(&self.simulated.total).chain(&self.simulated.jobs))
     }
 
-    /// A few lines for a terminal.
+    /// Returns a few lines for a terminal.
     pub fn to_text(&self, pace: Pace) -> String {
         let s = &self.simulated;
         let mut text = format!(

@@ -78,11 +78,11 @@ impl TrafficRun {
 }
 
 impl SweepReport {
-    /// As JSON.
+    /// Returns it as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
-    /// As CSV, a line for each load.
+    /// Returns it as CSV, a line for each load.
     pub fn to_csv(&self) -> String {
         let mut csv = String::from(
             "offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,\

@@ -41,14 +41,14 @@ impl Recent {
 }
 
 impl Comms {
-    /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number
-    /// there, the other's world rank.
+    /// Returns another rank of a communicator, as a destination or source: the context, the mounted rank's
+    /// number there, the other's world rank.
     pub fn partner(&self, handle: usize, rank: i32, what: &str) -> Result<(u32, u32, u32)> {
         let comm = self.get(handle)?;
         let to = comm.peer(rank, self.current, what)?;
         Ok((comm.context, comm.rank(self.current), to))
     }
-    /// The context of a communicator in which `source` is a rank to receive from.
+    /// Returns the context of a communicator in which `source` is a rank to receive from.
     pub fn context_from(&self, handle: usize, source: i32) -> Result<u32> {
         let comm = self.get(handle)?;
         comm.check_peer(source, "source")?;
@@ -112,8 +112,8 @@ impl Comms {
         let comm = self.get(handle).ok()?;
         Some((comm.rank(self.current), comm.peers()))
     }
-    /// The mounted rank's number in a communicator and how many ranks that has, if it is `MPI_COMM_WORLD` and
-    /// all ranks are in it.
+    /// Returns the mounted rank's number in a communicator and how many ranks that has, if it is
+    /// `MPI_COMM_WORLD` and all ranks are in it.
     #[inline(always)]
     pub fn in_world(&self, handle: usize) -> Option<(u32, u32)> {
         (handle == COMM_WORLD && self.ranks != 0).then_some((self.current, self.ranks))

@@ -68,8 +68,8 @@ impl Comms {
         }
         self.contexts += counts.len() as u32;
     }
-    /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it
-    /// has freed it.
+    /// Returns the mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did,
+    /// or it has freed it.
     pub fn parent(&self) -> usize {
         let Some(spawned) = self.spawned_of(self.current) else { return COMM_NULL };
         match self.get(spawned.parent) {

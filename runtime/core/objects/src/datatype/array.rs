@@ -95,7 +95,7 @@ impl CyclicBlock {
     }
 }
 
-/// The shares of a subarray, fastest dimension first.
+/// Returns the shares of a subarray, fastest dimension first.
 pub(super) fn subarray_shares(
     sizes: &[i64],
     subsizes: &[i64],
@@ -111,7 +111,7 @@ pub(super) fn subarray_shares(
     fastest_first(sizes.len(), order).map(share).collect()
 }
 
-/// The shares of a process of a distributed array, fastest dimension first. The process grid
+/// Returns the shares of a process of a distributed array, fastest dimension first. The process grid
 /// is in C order whatever the array's order is.
 pub(super) fn darray_shares(darray: &Darray) -> Vec<CyclicBlock> {
     let ndims = darray.gsizes.len();

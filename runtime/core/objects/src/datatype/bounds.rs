@@ -28,17 +28,17 @@ impl Bounds {
     /// An empty map.
     pub(super) const EMPTY: Bounds = Bounds { data: None, marks: None, align: 0 };
 
-    /// The strictest alignment of the elements, at least 1.
+    /// Returns the strictest alignment of the elements, at least 1.
     pub(super) fn align(&self) -> u64 {
         self.align.max(1)
     }
 
-    /// One block of data.
+    /// Returns one block of data.
     pub(super) fn of_block(at: i128, len: u64, align: u64) -> Bounds {
         Bounds { data: Some((at, at + i128::from(len))), marks: None, align }
     }
 
-    /// Both maps together.
+    /// Returns both maps together.
     pub(super) fn union(self, other: Bounds) -> Bounds {
         Bounds {
             data: merge(self.data, other.data),
@@ -47,7 +47,7 @@ impl Bounds {
         }
     }
 
-    /// The map moved by `by` bytes.
+    /// Returns the map moved by `by` bytes.
     pub(super) fn shift(self, by: i128) -> Bounds {
         let shift = |pair: (i128, i128)| (pair.0.saturating_add(by), pair.1.saturating_add(by));
         Bounds { data: self.data.map(shift), marks: self.marks.map(shift), align: self.align }
@@ -63,7 +63,7 @@ impl Bounds {
         }
     }
 
-    /// This data with markers at `lb` and `ub` in place of any others.
+    /// Returns this data with markers at `lb` and `ub` in place of any others.
     pub(super) fn marked(self, lb: i128, ub: i128) -> Bounds {
         Bounds { marks: Some((lb, ub)), ..self }
     }
@@ -98,7 +98,7 @@ fn fits(lb: i128, ub: i128) -> Result<(i64, i64)> {
     }
 }
 
-/// The failure of a type whose outline exceeds 64 bits.
+/// Returns the failure of a type whose outline exceeds 64 bits.
 #[cold]
 pub(super) fn overflow() -> Box<Failure> {
     Failure::new(

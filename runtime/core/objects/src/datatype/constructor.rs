@@ -52,7 +52,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// From the ABI's value.
+    /// Builds it from the ABI's value.
     pub fn from_abi(value: i32) -> Result<Order> {
         match value {
             abi::MPI_ORDER_C => Ok(Order::C),
@@ -78,7 +78,7 @@ pub enum Distribution {
 pub const DISTRIBUTE_DFLT_DARG: i64 = abi::MPI_DISTRIBUTE_DFLT_DARG as i64;
 
 impl Distribution {
-    /// From the ABI's value.
+    /// Builds it from the ABI's value.
     pub fn from_abi(value: i32) -> Result<Distribution> {
         match value {
             abi::MPI_DISTRIBUTE_NONE => Ok(Distribution::None),
@@ -228,7 +228,7 @@ pub(super) fn arg(text: impl Into<String>) -> Box<Failure> {
 }
 
 impl Constructor {
-    /// The datatype arguments.
+    /// Returns the datatype arguments.
     pub fn datatypes(&self) -> &[Old] {
         use Constructor::*;
         match self {
@@ -248,8 +248,8 @@ impl Constructor {
         }
     }
 
-    /// This call with other datatypes, which `f` gives for each argument; none of a type that is not made of
-    /// others.
+    /// Returns this call with other datatypes, which `f` gives for each argument; none of a type that is not
+    /// made of others.
     ///
     /// # Errors
     /// What `f` fails with.
@@ -379,7 +379,7 @@ impl Constructor {
         out.contents
     }
 
-    /// A hash of the call and its arguments.
+    /// Returns a hash of the call and its arguments.
     pub fn structure_hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash(&mut hasher);

@@ -54,7 +54,7 @@ impl Datatype {
         }
     }
 
-    /// The packed bytes of the first `elements` basic elements (`MPI_Status_set_elements`);
+    /// Returns the packed bytes of the first `elements` basic elements (`MPI_Status_set_elements`);
     /// none beyond 64 bits.
     pub fn bytes_of_elements(&self, elements: u64) -> Option<u64> {
         if self.element_count == 0 {

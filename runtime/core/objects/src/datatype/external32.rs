@@ -9,7 +9,7 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::wide::{F80, F128};
 
 impl Datatype {
-    /// Bytes of one instance in `external32`.
+    /// Returns the bytes of one instance in `external32`.
     pub fn external_size(&self) -> u64 {
         let mut size = 0;
         self.runs(1, &mut |kind, count| size += kind.external_size() * count);

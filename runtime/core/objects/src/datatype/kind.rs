@@ -83,7 +83,7 @@ impl Kind {
         ]
     };
 
-    /// Bytes in memory; the alignment is that of C and gfortran on x86-64.
+    /// Returns the bytes in memory; the alignment is that of C and gfortran on x86-64.
     pub const fn size(self) -> u64 {
         use Kind::*;
         match self {
@@ -122,7 +122,7 @@ impl Kind {
             || matches!(self, Byte | Char | Bool | Logical1 | Logical2 | Logical4 | Logical8 | Logical16)
     }
 
-    /// Bytes in the `external32` representation (MPI 5.0 table 14.2).
+    /// Returns the bytes in the `external32` representation (MPI 5.0 table 14.2).
     pub const fn external_size(self) -> u64 {
         match self {
             Kind::Long | Kind::UnsignedLong => 4,
@@ -131,7 +131,7 @@ impl Kind {
         }
     }
 
-    /// The kind that counts when signatures are compared: `long` is the same machine number
+    /// Returns the kind that counts when signatures are compared: `long` is the same machine number
     /// as a 64-bit integer.
     pub const fn representation(self) -> Kind {
         match self {
@@ -165,7 +165,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Packed bytes of one element.
+    /// Returns the packed bytes of one element.
     pub const fn size(self) -> u64 {
         match self {
             Element::One(kind) => kind.size(),

@@ -64,7 +64,7 @@ impl Layout {
     /// No data.
     pub(super) const EMPTY: Layout = Layout { offset: 0, size: 0, shape: BlockPattern::Block };
 
-    /// One block.
+    /// Returns one block.
     pub(super) fn block(offset: i64, len: u64) -> Layout {
         if len == 0 { Layout::EMPTY } else { Layout { offset, size: len, shape: BlockPattern::Block } }
     }
@@ -152,7 +152,7 @@ impl Layout {
         Layout { offset: origin, size, shape }
     }
 
-    /// The one block that this is, if so.
+    /// Returns the one block that this is, if so.
     pub(super) fn as_block(&self) -> Option<(i64, u64)> {
         matches!(self.shape, BlockPattern::Block).then_some((self.offset, self.size))
     }

@@ -102,7 +102,7 @@ predefined! {
     COMPLEX32 MPI_COMPLEX32 One(ComplexF128);
 }
 
-/// The MPI name of a predefined handle.
+/// Returns the MPI name of a predefined handle.
 pub fn name(handle: usize) -> Option<&'static str> {
     if handle == DATATYPE_NULL {
         return Some("MPI_DATATYPE_NULL");
@@ -117,12 +117,12 @@ pub fn named(name: &str) -> Option<usize> {
     TABLE.iter().any(|row| row.0 == handle).then_some(handle)
 }
 
-/// Every predefined type with its handle.
+/// Returns every predefined type with its handle.
 pub fn all() -> impl Iterator<Item = (usize, Rc<Datatype>)> {
     TABLE.iter().map(|&(handle, _, shape)| (handle, Rc::new(build(handle, shape))))
 }
 
-/// The predefined pair of `value` and `index` kinds' handles, as `MPI_Type_get_value_index` finds it.
+/// Returns the predefined pair of `value` and `index` kinds' handles, as `MPI_Type_get_value_index` finds it.
 pub fn pair(value: usize, index: usize) -> Option<usize> {
     const PAIRS: &[(usize, usize, usize)] = &[
         (FLOAT, INT, FLOAT_INT),

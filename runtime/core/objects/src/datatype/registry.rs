@@ -31,7 +31,7 @@ impl Default for Types {
 const NOBODY: u32 = u32::MAX;
 
 impl Types {
-    /// The predefined types.
+    /// Returns the predefined types.
     pub fn new() -> Types {
         let mut table =
             Shared::new(Naming { noun: "datatype", class: ErrorClass::TYPE, null: DATATYPE_NULL });
@@ -45,8 +45,8 @@ impl Types {
         Types { table, uncommitted: FxHashMap::default(), names: Names::default(), plain }
     }
 
-    /// Bytes of an element of `handle`, if that is predefined and elements lie side by side: what most
-    /// messages are made of.
+    /// Returns the bytes of an element of `handle`, if that is predefined and elements lie side by side: what
+    /// most messages are made of.
     #[inline(always)]
     pub fn plain_size(&self, handle: usize) -> Option<u64> {
         self.plain.get(handle).filter(|&&size| size != 0).map(|&size| u64::from(size))
@@ -87,7 +87,7 @@ impl Types {
         Ok(handle)
     }
 
-    /// One handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
+    /// Returns one handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
     pub(crate) fn permanent(&mut self, constructor: Constructor) -> Result<usize> {
         let hash = constructor.structure_hash();
         if let Some(handle) = self.table.find(hash, |have| have.constructor == constructor) {
@@ -97,7 +97,7 @@ impl Types {
         self.table.intern(NOBODY, hash, |_| false, || Datatype::new(constructor))
     }
 
-    /// The type behind a handle, committed or not; O(1).
+    /// Returns the type behind a handle, committed or not; O(1).
     ///
     /// # Errors
     /// `MPI_ERR_TYPE` for a null, unknown or freed handle.
@@ -106,13 +106,13 @@ impl Types {
         self.table.get(handle)
     }
 
-    /// The type behind a handle that `rank` itself holds: for constructors and queries.
+    /// Returns the type behind a handle that `rank` itself holds: for constructors and queries.
     #[inline]
     pub fn held(&self, rank: u32, handle: usize) -> Result<&Rc<Datatype>> {
         self.table.held(rank, handle)
     }
 
-    /// The type behind a handle that `rank` may communicate with: held and committed.
+    /// Returns the type behind a handle that `rank` may communicate with: held and committed.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, saying whether it is unknown, freed or not committed.
@@ -199,7 +199,7 @@ impl Types {
             .unwrap_or_default())
     }
 
-    /// A handle as messages show it: by name where it has one.
+    /// Returns a handle as messages show it: by name where it has one.
     pub fn describe(&self, rank: u32, handle: usize) -> String {
         match self.name(rank, handle) {
             Ok(name) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),

@@ -38,7 +38,7 @@ impl Signature {
     /// No element at all.
     pub const EMPTY: Signature = Signature { hash: 0, power: 1, raw: false };
 
-    /// One element.
+    /// Returns one element.
     pub fn of(kind: Kind) -> Signature {
         Signature { hash: kind.representation() as u64 + 1, power: BASE, raw: kind == Kind::Byte }
     }
@@ -53,7 +53,7 @@ impl Signature {
         Signature { hash, power, raw }
     }
 
-    /// This signature, and then the other.
+    /// Returns this signature, and then the other.
     pub fn then(self, next: Signature) -> Signature {
         Signature {
             hash: add(mul(self.hash, next.power), next.hash),
@@ -62,7 +62,7 @@ impl Signature {
         }
     }
 
-    /// This signature `count` times.
+    /// Returns this signature `count` times.
     pub fn times(self, mut count: u64) -> Signature {
         let (mut result, mut square) = (Signature::EMPTY, self);
         while count != 0 {
@@ -82,7 +82,7 @@ impl Signature {
 }
 
 impl super::Datatype {
-    /// The signature and the bytes of one element, if all elements are alike.
+    /// Returns the signature and the bytes of one element, if all elements are alike.
     pub fn alike(&self) -> Option<(Signature, u64)> {
         self.element.map(|element| match element {
             Element::One(kind) => (Signature::of(kind), kind.size()),

@@ -8,7 +8,7 @@ use constructor::Old;
 use model::{Map, Spec, map, spec};
 use proptest::prelude::*;
 
-/// A type with its model.
+/// Returns a type with its model.
 fn build(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
     let (constructor, map) = map(spec, types);
     let datatype = match constructor {
@@ -18,7 +18,7 @@ fn build(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
     (datatype, map)
 }
 
-/// A buffer that covers `count` instances, and where an instance's address lies in it.
+/// Returns a buffer that covers `count` instances, and where an instance's address lies in it.
 fn buffer(map: &Map, count: u64, fill: impl Fn(usize) -> u8) -> (Vec<u8>, i64) {
     let offsets: Vec<_> = map.bytes(count).collect();
     let (low, high) =

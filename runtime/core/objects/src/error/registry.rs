@@ -166,7 +166,7 @@ impl ErrorCodes {
         Ok(self.added(rank, code).and_then(|added| added.text.as_deref()).unwrap_or("").to_owned())
     }
 
-    /// The value of the attribute `MPI_LASTUSEDCODE` for `rank`.
+    /// Returns the value of the attribute `MPI_LASTUSEDCODE` for `rank`.
     pub fn last_used(&self, rank: u32) -> i32 {
         ErrorClass::LAST.0 + self.ranks.get(&rank).map_or(0, |added| added.len() as i32)
     }

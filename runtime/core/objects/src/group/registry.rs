@@ -25,7 +25,7 @@ impl Default for GroupRegistry {
 }
 
 impl GroupRegistry {
-    /// The predefined group.
+    /// Returns the predefined group.
     pub fn new() -> GroupRegistry {
         let mut table = Shared::new(Naming { noun: "group", class: ErrorClass::GROUP, null: GROUP_NULL });
         table.predefine(GROUP_EMPTY, Group::empty());
@@ -45,7 +45,7 @@ impl GroupRegistry {
         self.table.intern(rank, group.structure_hash(), |have| have.same(&group), || Ok(group.clone()))
     }
 
-    /// The group behind a handle; O(1).
+    /// Returns the group behind a handle; O(1).
     ///
     /// # Errors
     /// `MPI_ERR_GROUP` for a null, unknown or freed handle.

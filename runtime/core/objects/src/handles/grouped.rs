@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 
 /// An object of a group.
 pub trait OfGroup {
-    /// The handle of its communicator.
+    /// Returns the handle of its communicator.
     fn comm(&self) -> usize;
-    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for
-    /// itself.
+    /// Returns the one rank (world number) whose it is, if it was made on a communicator that every rank has
+    /// for itself.
     fn owner(&self) -> Option<u32>;
     /// The class of an invalid handle, the null handle and its name, the noun in messages.
     const NAMING: (ErrorClass, usize, &'static str, &'static str);
@@ -36,7 +36,7 @@ impl<T> Default for Grouped<T> {
 }
 
 impl<T: OfGroup> Grouped<T> {
-    /// A new object's handle.
+    /// Returns a new object's handle.
     ///
     /// # Errors
     /// `MPI_ERR_COMM` if its communicator is none.
@@ -47,7 +47,7 @@ impl<T: OfGroup> Grouped<T> {
         Ok(handle::encode(index))
     }
 
-    /// The index of a handle that the mounted rank has.
+    /// Returns the index of a handle that the mounted rank has.
     ///
     /// # Errors
     /// The kind's class of invalid handles.
@@ -59,7 +59,7 @@ impl<T: OfGroup> Grouped<T> {
         }
     }
 
-    /// The object behind a handle, whoever has it, and its index.
+    /// Returns the object behind a handle, whoever has it, and its index.
     #[inline]
     pub fn known(&self, handle: usize) -> Option<(u32, &T)> {
         let index = handle::decode(handle)?;
@@ -87,7 +87,7 @@ impl<T: OfGroup> Grouped<T> {
         Failure::new(class, why)
     }
 
-    /// The object behind a handle that the mounted rank has.
+    /// Returns the object behind a handle that the mounted rank has.
     ///
     /// # Errors
     /// As [`Grouped::index`].
@@ -95,7 +95,7 @@ impl<T: OfGroup> Grouped<T> {
         Ok(&self.slab[self.index(comms, handle)?])
     }
 
-    /// The object at an index.
+    /// Returns the object at an index.
     #[inline]
     pub fn at(&self, index: u32) -> &T {
         &self.slab[index]
@@ -106,17 +106,17 @@ impl<T: OfGroup> Grouped<T> {
         self.by_context.is_empty()
     }
 
-    /// The object at an index, if it still is.
+    /// Returns the object at an index, if it still is.
     pub fn alive(&self, index: u32) -> Option<&T> {
         self.slab.get(index)
     }
 
-    /// The communicator of the object at an index, whoever is mounted, if it still is.
+    /// Returns the communicator of the object at an index, whoever is mounted, if it still is.
     pub fn comm<'a>(&self, comms: &'a Comms, index: u32) -> Option<&'a Comm> {
         comms.alive(handle::decode(self.slab.get(index)?.comm())?)
     }
 
-    /// The object whose communicator has this context.
+    /// Returns the object whose communicator has this context.
     pub fn by_context(&self, context: u32) -> Option<u32> {
         self.by_context.get(&context).copied()
     }
@@ -127,7 +127,7 @@ impl<T: OfGroup> Grouped<T> {
         self.slab.remove(index)
     }
 
-    /// The hints that an object has for a rank: these defaults, and what the rank has said.
+    /// Returns the hints that an object has for a rank: these defaults, and what the rank has said.
     ///
     /// # Errors
     /// None for keys and values that are short enough.

@@ -16,7 +16,7 @@ impl Names {
     pub fn set(&mut self, rank: u32, handle: usize, name: &[u8]) {
         self.names.insert((handle, rank), name.into());
     }
-    /// The name that `rank` set.
+    /// Returns the name that `rank` set.
     pub fn get(&self, rank: u32, handle: usize) -> Option<&[u8]> {
         if self.names.is_empty() { None } else { self.names.get(&(handle, rank)).map(|name| &**name) }
     }

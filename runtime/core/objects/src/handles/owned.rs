@@ -18,12 +18,12 @@ struct OwnedSlot<T> {
 }
 
 impl<T> Owned<T> {
-    /// An empty table.
+    /// Returns an empty table.
     pub fn new(naming: Naming) -> Self {
         Owned { naming, slots: Vec::new(), free: Vec::new() }
     }
 
-    /// A handle of `rank` to its new object.
+    /// Returns a handle of `rank` to its new object.
     ///
     /// # Errors
     /// `MPI_ERR_NO_MEM` when the table is full.
@@ -55,7 +55,7 @@ impl<T> Owned<T> {
         (owned && found.generation as usize == handle >> SLOT_BITS).then_some(slot)
     }
 
-    /// The object behind a handle of `rank`.
+    /// Returns the object behind a handle of `rank`.
     ///
     /// # Errors
     /// The naming's class when the handle is null, never existed, is freed, or another rank's.
@@ -64,7 +64,7 @@ impl<T> Owned<T> {
         Ok(&self.slots[slot].object.as_ref().expect("found").1)
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// Behaves as [`get`](Self::get), to change it.
     pub fn get_mut(&mut self, rank: u32, handle: usize) -> Result<&mut T> {
         let slot = self.slot(rank, handle).ok_or_else(|| invalid(self.naming, handle))?;
         Ok(&mut self.slots[slot].object.as_mut().expect("found").1)

@@ -50,7 +50,7 @@ pub struct Shared<T> {
 const CROWD: usize = 16;
 
 impl<T> Shared<T> {
-    /// An empty table.
+    /// Returns an empty table.
     pub fn new(naming: Naming) -> Self {
         let hot =
             (0..FIRST_DYNAMIC).map(|handle| Hot { object: None, handle: handle as u32, partly_freed: false });

@@ -106,7 +106,7 @@ macro_rules! pairs {
     };
 }
 
-/// The loop for an operation on an element; none where MPI 5.0 section 6.9.2 defines none.
+/// Returns the loop for an operation on an element; none where MPI 5.0 section 6.9.2 defines none.
 ///
 /// Beyond the standard's table, all integers take all of the integer operations, whichever
 /// language they are of, and so do characters and bytes ([`Predefined::is_lenient_on`]).

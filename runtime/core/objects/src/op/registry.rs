@@ -19,7 +19,7 @@ impl Default for Ops {
 }
 
 impl Ops {
-    /// The predefined operations.
+    /// Returns the predefined operations.
     pub fn new() -> Ops {
         let mut table = Shared::new(Naming { noun: "operation", class: ErrorClass::OP, null: OP_NULL });
         for &op in Predefined::ALL {
@@ -44,7 +44,7 @@ impl Ops {
         self.table.intern(rank, hasher.finish(), same, || Ok(Rc::new(Op::User(user))))
     }
 
-    /// The operation behind a handle; O(1).
+    /// Returns the operation behind a handle; O(1).
     ///
     /// # Errors
     /// `MPI_ERR_OP` for a null, unknown or freed handle.

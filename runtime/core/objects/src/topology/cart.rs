@@ -13,7 +13,8 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// A grid for a communicator of `size` ranks, of which it takes the first; no dimensions are one rank.
+    /// Returns a grid for a communicator of `size` ranks, of which it takes the first; no dimensions are one
+    /// rank.
     ///
     /// # Errors
     /// `MPI_ERR_DIMS` for a dimension that is not positive, and a grid greater than `size`.
@@ -110,7 +111,7 @@ impl Cart {
         (at(i64::from(coord), -displacement), at(i64::from(coord), displacement))
     }
 
-    /// The neighbours of neighbourhood collectives: for each dimension the one in negative, then
+    /// Returns the neighbours of neighbourhood collectives: for each dimension the one in negative, then
     /// the one in positive direction.
     pub fn neighbors(&self, rank: u32) -> Vec<u32> {
         let mut list = Vec::with_capacity(2 * self.ndims());

@@ -91,7 +91,7 @@ pub fn balanced(nodes: u32, parts: usize) -> Vec<u32> {
     found
 }
 
-/// A good first answer: the primes, greatest first, each to the smallest factor so far.
+/// Returns a good first answer: the primes, greatest first, each to the smallest factor so far.
 fn guess(primes: &[u32], parts: usize) -> Vec<u32> {
     let mut factors = vec![1; parts];
     for prime in primes.iter().rev() {
@@ -151,7 +151,7 @@ impl Search {
     }
 }
 
-/// The prime factors, ascending.
+/// Returns the prime factors, ascending.
 fn primes(nodes: u32) -> Vec<u32> {
     let (mut rest, mut found, mut factor) = (nodes, Vec::new(), 2u32);
     while u64::from(factor) * u64::from(factor) <= u64::from(rest) {

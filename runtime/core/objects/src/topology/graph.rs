@@ -49,7 +49,7 @@ impl Graph {
         self.index.len() as u32
     }
 
-    /// The neighbours of a node.
+    /// Returns the neighbours of a node.
     pub fn neighbors(&self, node: u32) -> &[u32] {
         let begin = if node == 0 { 0 } else { self.index[node as usize - 1] };
         &self.edges[begin as usize..self.index[node as usize] as usize]

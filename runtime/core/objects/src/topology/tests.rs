@@ -15,7 +15,7 @@ fn is_prime(n: u32) -> bool {
     n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }
 
-/// All non-increasing factorings of `nodes` in `parts`.
+/// Returns all non-increasing factorings of `nodes` in `parts`.
 fn factorings(nodes: u32, parts: usize, most: u32) -> Vec<Vec<u32>> {
     if parts == 0 {
         return if nodes == 1 { vec![vec![]] } else { vec![] };

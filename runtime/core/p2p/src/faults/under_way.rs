@@ -41,12 +41,12 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// The receives of a rank, and when they were posted.
+    /// Returns the receives of a rank, and when they were posted.
     pub(super) fn receives_of(&self, rank: u32) -> Vec<(u32, Time)> {
         self.receives.get(&rank).into_iter().flatten().map(|(&receive, &posted)| (receive, posted)).collect()
     }
 
-    /// The sends of a rank: request, context, when each began. O(sends under way).
+    /// Returns the sends of a rank: request, context, when each began. O(sends under way).
     pub(super) fn sends_of(&self, rank: u32) -> Vec<(u32, u32, Time)> {
         let of_rank = self.sends.iter().filter(|(_, sending)| sending.rank == rank);
         of_rank.map(|(&request, sending)| (request, sending.context, sending.begun)).collect()

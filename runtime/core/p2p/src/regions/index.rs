@@ -60,12 +60,12 @@ impl<W: Copy> Index<W> {
         self.live
     }
 
-    /// The regions that are touched, in order.
+    /// Returns the regions that are touched, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<W>> {
         self.entries.iter().filter(|entry| entry.is_live())
     }
 
-    /// A place before which no region begins later, and behind which none begins earlier.
+    /// Returns a place before which no region begins later, and behind which none begins earlier.
     #[inline(always)]
     fn locate(&self, first: usize) -> usize {
         let at = self.next;
@@ -79,8 +79,8 @@ impl<W: Copy> Index<W> {
         self.entries.partition_point(|entry| entry.first < first)
     }
 
-    /// A region is touched from now on. O(1) beside the last one that was, else O(log regions); O(regions) to
-    /// make room.
+    /// Records that a region is touched from now on. O(1) beside the last one that was, else O(log regions);
+    /// O(regions) to make room.
     #[inline(always)]
     pub(super) fn touch(&mut self, entry: Entry<W>) {
         if self.live == 0 {
@@ -96,7 +96,7 @@ impl<W: Copy> Index<W> {
         self.next = at + 1;
     }
 
-    /// A place for an entry that belongs before this one.
+    /// Returns a place for an entry that belongs before this one.
     #[inline(never)]
     fn make_room(&mut self, mut at: usize, entry: &Entry<W>) -> usize {
         if let Some(before) = at.checked_sub(1).filter(|&before| !self.entries[before].is_live()) {
@@ -111,8 +111,8 @@ impl<W: Copy> Index<W> {
         at
     }
 
-    /// The region that a request is all of is touched no longer, if it is the one behind the last that ended:
-    /// whether it was.
+    /// The region that a request is all of is touched no longer, if it is the one behind the last
+    /// that ended: whether it was.
     #[inline(always)]
     pub(super) fn leave_next(&mut self, request: usize) -> bool {
         let at = self.leaves;
@@ -190,7 +190,8 @@ impl<W: Copy> Index<W> {
         }
     }
 
-    /// The region of a request that begins there is touched no longer: whether there was one. O(log regions).
+    /// The region of a request that begins there is touched no longer: whether there was one. O(log
+    /// regions).
     pub(super) fn leave(&mut self, request: usize, first: usize) -> bool {
         let begin = self.search(first);
         let is_it = |entry: &Entry<W>| entry.request == request && entry.is_live();
@@ -255,7 +256,7 @@ impl<W> Entry<W> {
         }
     }
 
-    /// The region, of one that has all of it.
+    /// Returns the region, of one that has all of it.
     pub(super) fn region(&self) -> Option<Region> {
         let What::All(touch) = self.what else { return None };
         Some(Region { first: self.first, end: self.end, touch, shape: None })

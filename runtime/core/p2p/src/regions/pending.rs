@@ -55,8 +55,8 @@ fn bit(request: usize) -> u64 {
 }
 
 impl<W: Copy> Pending<W> {
-    /// An operation has begun that touches bytes from `first` to `end`, and nothing else. O(1), amortized,
-    /// but where many requests are left.
+    /// Records that an operation has begun that touches bytes from `first` to `end`, and nothing else. O(1),
+    /// amortized, but where many requests are left.
     #[inline(always)]
     pub fn add_plain(&mut self, request: usize, who: W, (first, end): (usize, usize), touch: Touch) {
         if self.index.live() == 0 {
@@ -90,7 +90,8 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// An operation has begun; a persistent one is made, and touches nothing until it is started.
+    /// Records that an operation has begun; a persistent one is made, and touches nothing until it is
+    /// started.
     pub fn add(&mut self, request: usize, who: W, regions: Regions, persistent: bool) {
         self.remove(request);
         self.operations.insert(request, Operation { who, persistent, active: false, regions });
@@ -119,7 +120,7 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// The operation is complete, if there is one, and its request is gone.
+    /// Records that the operation is complete, if there is one, and its request is gone.
     #[inline(always)]
     pub fn remove(&mut self, request: usize) {
         if self.places.is_some() || !self.index.leave_next(request) {
@@ -179,8 +180,8 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// Memory is no longer what it was: calls `each` for each operation that touches a byte of it, with what
-    /// that does. The operations keep their requests and touch nothing.
+    /// Records that memory is no longer what it was: calls `each` for each operation that touches a byte of
+    /// it, with what that does. The operations keep their requests and touch nothing.
     pub fn lose(&mut self, bounds: (usize, usize), mut each: impl FnMut(W, Touch)) {
         let mut lost: SmallVec<[usize; 4]> = SmallVec::new();
         let Pending { operations, index, .. } = self;
@@ -229,7 +230,7 @@ impl<W: Copy> Pending<W> {
         });
     }
 
-    /// The operation is complete, if there is one, and can be started again or asked about.
+    /// Records that the operation is complete, if there is one, and can be started again or asked about.
     pub fn complete(&mut self, request: usize) {
         if !self.operations.contains_key(&request) {
             self.keep(request);

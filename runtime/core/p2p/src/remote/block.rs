@@ -13,7 +13,7 @@ impl<T: Clone + Default> Block<T> {
     pub fn new(first: u32, count: u32) -> Block<T> {
         Block { first: first as usize, items: rank::memory::table(T::default(), count as usize) }
     }
-    /// The items in order.
+    /// Returns the items in order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }

@@ -19,7 +19,7 @@ impl Blocks {
         let (each, more) = (ranks / processes, ranks % processes);
         Blocks { starts: (0..=processes).map(|process| process * each + process.min(more)).collect() }
     }
-    /// Rows of these lengths, one a process.
+    /// Returns the rows of these lengths, one a process.
     pub fn rows(lengths: &[u32]) -> Blocks {
         let mut end = 0;
         let ends = lengths.iter().map(|length| {
@@ -40,11 +40,11 @@ impl Blocks {
     pub fn first(&self, process: u32) -> u32 {
         self.starts[process as usize]
     }
-    /// Ranks of a process.
+    /// Returns the ranks of a process.
     pub fn count(&self, process: u32) -> u32 {
         self.first(process + 1) - self.first(process)
     }
-    /// The processes that have members of a group, in order. O(processes).
+    /// Returns the processes that have members of a group, in order. O(processes).
     pub fn with_members<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = u32> + 'a {
         (0..self.processes())
             .filter(|&process| group.members_between(self.first(process), self.count(process)) > 0)
@@ -72,12 +72,12 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The processes behind `transport`, over which `ranks` ranks are spread evenly.
+    /// Returns the processes behind `transport`, over which `ranks` ranks are spread evenly.
     pub fn new(transport: Box<dyn Transport>, ranks: u32) -> Remote {
         let blocks = Blocks::even(ranks, transport.size());
         Remote::placed(transport, blocks)
     }
-    /// The processes behind `transport`, each with a row of ranks.
+    /// Returns the processes behind `transport`, each with a row of ranks.
     pub fn placed(transport: Box<dyn Transport>, blocks: Blocks) -> Remote {
         let me = transport.rank();
         Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
@@ -91,7 +91,7 @@ impl Remote {
     pub fn is_first(&self) -> bool {
         self.me == 0
     }
-    /// This process's ranks: the first, and how many.
+    /// Returns this process's ranks: the first, and how many.
     pub fn own(&self) -> (u32, u32) {
         (self.blocks.first(self.me), self.blocks.count(self.me))
     }

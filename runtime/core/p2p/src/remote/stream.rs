@@ -196,11 +196,11 @@ impl Streams {
     pub fn at_start(&self) -> u32 {
         self.transport.at_start()
     }
-    /// All others that are there.
+    /// Returns all others that are there.
     pub fn others(&self) -> Vec<u32> {
         self.with(&[There::Is])
     }
-    /// All others that are there or have been.
+    /// Returns all others that are there or have been.
     pub fn all_others(&self) -> Vec<u32> {
         self.with(&[There::Is, There::Gone])
     }
@@ -214,11 +214,11 @@ impl Streams {
     pub fn is_late(&self) -> bool {
         self.transport.rank() >= self.at_start()
     }
-    /// A process has left.
+    /// Records that a process has left.
     pub fn has_gone(&mut self, process: u32) {
         self.there[process as usize] = There::Gone;
     }
-    /// A process is there from now on.
+    /// Records that a process is there from now on.
     pub fn has_come(&mut self, process: u32) {
         self.there[process as usize] = There::Is;
     }
@@ -232,7 +232,7 @@ impl Streams {
         self.newcomers.push(process);
         Ok(())
     }
-    /// Processes that were started here since this was last asked.
+    /// Returns the processes that were started here since this was last asked.
     pub fn take_newcomers(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.newcomers)
     }
@@ -414,7 +414,7 @@ fn whole_records(data: &[u8]) -> usize {
     at
 }
 
-/// The next record of `data`.
+/// Returns the next record of `data`.
 pub fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
     if data.is_empty() {
         return None;

@@ -81,8 +81,8 @@ impl RequestArray {
                 .for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
         }
     }
-    /// All handles that are not null, with their places: of a long array that is waited for piece by piece
-    /// most are null in the end.
+    /// Returns all handles that are not null, with their places: of a long array that is waited for piece by
+    /// piece most are null in the end.
     #[inline]
     pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
         self.active_from(0)
@@ -101,7 +101,7 @@ impl RequestArray {
     pub fn nulls(&self) -> u32 {
         self.behind_nulls(0)
     }
-    /// All but its first handles.
+    /// Returns all but its first handles.
     #[inline]
     pub fn behind(self, first: u32) -> RequestArray {
         let width = if self.wide { 8 } else { 4 };
@@ -111,7 +111,7 @@ impl RequestArray {
             wide: self.wide,
         }
     }
-    /// The first place from `index` on whose handle is not null, or the array's end.
+    /// Returns the first place from `index` on whose handle is not null, or the array's end.
     #[inline]
     fn behind_nulls(&self, from: u32) -> u32 {
         let mut index = from;
@@ -123,7 +123,7 @@ impl RequestArray {
         }
         index
     }
-    /// As far as whole steps of null handles reach, without a branch for each of them.
+    /// Returns it as far as whole steps of null handles reach, without a branch for each of them.
     #[inline(never)]
     fn behind_long_nulls(&self, mut index: u32) -> u32 {
         let steps = i64::from(AT_ONCE);
@@ -144,7 +144,7 @@ impl RequestArray {
         }
         index
     }
-    /// All handles.
+    /// Returns all handles.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |index| self.get(index))
     }
@@ -161,7 +161,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// All handles that are not null, with their places, in the order of the round.
+    /// Returns all handles that are not null, with their places, in the order of the round.
     #[inline]
     pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
         let Round { requests, from } = self;

@@ -42,7 +42,7 @@ pub enum Template {
 }
 
 impl Template {
-    /// The derived datatype that it needs.
+    /// Returns the derived datatype that it needs.
     pub fn datatype(&self) -> Option<usize> {
         match self {
             Template::Send { buffer, .. } | Template::Receive { buffer, .. } => {

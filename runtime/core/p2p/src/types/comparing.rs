@@ -60,7 +60,7 @@ impl Watch {
         }
     }
 
-    /// Nothing is known of the messages that are delivered next: chapters send them.
+    /// Records that nothing is known of the messages that are delivered next: chapters send them.
     #[inline]
     pub(crate) fn forget_sent_type(&mut self) {
         if let Some(types) = &mut self.types {
@@ -68,7 +68,8 @@ impl Watch {
         }
     }
 
-    /// The message in this node was given back by a receive, whose type is not what it was sent as.
+    /// Records that the message in this node was given back by a receive, whose type is not what it was sent
+    /// as.
     pub fn forget_type_of(&mut self, node: u32) {
         if let Some(types) = &mut self.types {
             types.keep(node, Use::default());
@@ -197,7 +198,7 @@ impl Watch {
         types.found.push(Finding::Unbuffered { send: party(ranks, peers, sent), waits: waits.to_owned() });
     }
 
-    /// Bytes that a message's record has for its type.
+    /// Returns the bytes that a message's record has for its type.
     pub(crate) fn told_type(&self) -> usize {
         if self.types.is_some() { TOLD } else { 0 }
     }

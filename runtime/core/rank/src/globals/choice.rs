@@ -66,7 +66,7 @@ impl Globals {
         }
     }
 
-    /// Bytes that parked ranks keep.
+    /// Returns the bytes that parked ranks keep.
     pub(crate) fn saved_bytes(&self) -> usize {
         match self {
             Globals::Shared => 0,
@@ -181,7 +181,7 @@ pub(crate) fn globals(
     }
 }
 
-/// Memory of this machine.
+/// Returns memory of this machine.
 fn memory_bytes() -> usize {
     // SAFETY: asks for numbers.
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };

@@ -120,7 +120,7 @@ fn layouts() -> impl Iterator<Item = &'static CloneLayout> {
     std::iter::successors(last, |layout| layout.next)
 }
 
-/// The address in the program as loaded that an address in a clone stands for; others are unchanged.
+/// Returns the address in the program as loaded that an address in a clone stands for; others are unchanged.
 pub fn original(address: usize) -> usize {
     let Some(layout) = layouts().find(|layout| layout.arena.contains(&address)) else { return address };
     let number = (address - layout.arena.start) / layout.places.stride;
@@ -130,7 +130,7 @@ pub fn original(address: usize) -> usize {
     part.map_or(address, |part| part.original.start + offset - part.offset)
 }
 
-/// The address in the running rank's clone that stands for an address in the program as loaded.
+/// Returns the address in the running rank's clone that stands for an address in the program as loaded.
 pub(crate) fn in_place(address: usize) -> usize {
     let part = layouts().flat_map(|layout| &layout.parts).find(|p| p.original.contains(&address));
     part.map_or(address, |part| BLOCK.load(Relaxed) + part.offset + address - part.original.start)
@@ -163,7 +163,7 @@ pub(crate) struct Cloned {
     free: Vec<u32>,
 }
 
-/// Why these images cannot be cloned.
+/// Returns why these images cannot be cloned.
 pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
     let program = &images[0];
     if program.bias == 0 {
@@ -186,7 +186,7 @@ pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
     None
 }
 
-/// A function's address by its name, for a slot of the linkage table that is not resolved yet: the
+/// Returns a function's address by its name, for a slot of the linkage table that is not resolved yet: the
 /// loader would fill in the original's table each time, never the clone's.
 fn resolve(name: &CStr) -> Option<usize> {
     // SAFETY: looks up a symbol by a valid name.
@@ -258,7 +258,7 @@ impl Cloned {
         Ok(cloned)
     }
 
-    /// Bytes that the clones were given, without the zero data that ranks touched.
+    /// Returns the bytes that the clones were given, without the zero data that ranks touched.
     pub(crate) fn saved_bytes(&self) -> usize {
         self.used as usize * self.pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>()
     }
@@ -306,7 +306,7 @@ impl Cloned {
         }
     }
 
-    /// A word of the initial contents.
+    /// Returns a word of the initial contents.
     fn get(&self, at: usize) -> Option<usize> {
         let piece = self.pieces.iter().find(|piece| {
             piece.offset <= at && at + size_of::<usize>() <= piece.offset + piece.bytes.len()
@@ -358,7 +358,7 @@ impl Cloned {
         BLOCK.store(self.arena + self.places.of(self.blocks[rank as usize] as usize), Relaxed);
     }
 
-    /// The rank has ended: its block, all zero again, serves another.
+    /// Records that the rank has ended: its block, all zero again, serves another.
     pub(crate) fn ended(&mut self, rank: u32) {
         // Threads that the rank left behind run on its code until the process ends.
         if helpers::has_own(rank) {

@@ -32,7 +32,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Lines that differ from the template. The tail counts as one more line, so a chunk with a
+    /// Returns the lines that differ from the template. The tail counts as one more line, so a chunk with a
     /// tail has at most 63 whole ones.
     ///
     /// # Safety
@@ -223,7 +223,7 @@ impl Copied {
         }
     }
 
-    /// The rank in place has ended: what it leaves is nobody's.
+    /// Records that the rank in place has ended: what it leaves is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == InPlace::Rank(rank) {
             self.in_place = InPlace::Leftover;
@@ -374,7 +374,7 @@ impl Copied {
         }
     }
 
-    /// Bytes of saved globals.
+    /// Returns the bytes of saved globals.
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }

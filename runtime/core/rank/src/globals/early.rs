@@ -138,7 +138,7 @@ pub(crate) fn settle(images: &[Image]) -> Vec<Image> {
     }
 }
 
-/// The initial contents of private memory: as it is now, with what [`settle`] took back.
+/// Returns the initial contents of private memory: as it is now, with what [`settle`] took back.
 pub(crate) fn initial(range: Range<usize>) -> Vec<u8> {
     let mut bytes = read(range.clone());
     // SAFETY: the process's only thread; the closure only copies.

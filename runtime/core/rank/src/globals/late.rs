@@ -69,7 +69,7 @@ pub(crate) fn ended(rank: u32) {
     with(|late| late.swapped.iter_mut().for_each(|swapped| swapped.ended(rank)));
 }
 
-/// Bytes that parked ranks keep.
+/// Returns the bytes that parked ranks keep.
 pub(crate) fn saved_bytes() -> usize {
     with(|late| late.swapped.iter().map(Swapped::saved_bytes).sum()).unwrap_or(0)
 }
@@ -94,7 +94,7 @@ pub(crate) fn finish() {
     }
 }
 
-/// The C library's `dlopen`, for what the simulator loads itself.
+/// Returns the C library's `dlopen`, for what the simulator loads itself.
 ///
 /// # Safety
 /// As `dlopen`.

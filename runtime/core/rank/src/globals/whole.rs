@@ -297,7 +297,7 @@ impl Whole {
         }
     }
 
-    /// The rank has ended: what it leaves is nobody's.
+    /// Records that the rank has ended: what it leaves is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == rank {
             self.in_place = NOBODY;
@@ -339,7 +339,7 @@ impl Whole {
         }
     }
 
-    /// Bytes of saved globals.
+    /// Returns the bytes of saved globals.
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }

@@ -65,7 +65,7 @@ pub fn before(bytes: usize) {
     }
 }
 
-/// A block was allocated.
+/// Records that a block was allocated.
 #[inline(always)]
 pub fn after(block: usize, bytes: usize) {
     if block + bytes > TOP.load(Relaxed) {
@@ -73,7 +73,7 @@ pub fn after(block: usize, bytes: usize) {
     }
 }
 
-/// The beginning is made present for a block of so many bytes, wherever it will lie.
+/// Records that the beginning is made present for a block of so many bytes, wherever it will lie.
 #[cold]
 fn advance(bytes: usize) {
     if !is_this_thread() {

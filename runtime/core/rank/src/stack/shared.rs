@@ -42,7 +42,7 @@ fn class(place: StackPosition) -> u16 {
 }
 
 impl SharedStack {
-    /// A stack of `bytes`, for `ranks` ranks.
+    /// Returns a stack of `bytes`, for `ranks` ranks.
     pub(crate) fn new(bytes: usize, ranks: u32) -> Result<SharedStack, String> {
         if bytes > MOST {
             return Err(format!(
@@ -87,12 +87,12 @@ impl SharedStack {
         (self.limit, self.top)
     }
 
-    /// Bytes handed out for saved parts.
+    /// Returns the bytes handed out for saved parts.
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }
 
-    /// The place of a rank that has just suspended at `pointer`; `place` is its old one.
+    /// Returns the place of a rank that has just suspended at `pointer`; `place` is its old one.
     #[inline]
     pub(crate) fn suspended(&self, place: StackPosition, pointer: usize) -> StackPosition {
         StackPosition {
@@ -101,13 +101,13 @@ impl SharedStack {
         }
     }
 
-    /// The stack pointer of a rank.
+    /// Returns the stack pointer of a rank.
     #[inline]
     pub(crate) fn pointer(&self, place: StackPosition) -> usize {
         self.top - words(place) * 8
     }
 
-    /// The place of a rank that has never run.
+    /// Returns the place of a rank that has never run.
     pub(crate) fn fresh() -> StackPosition {
         StackPosition { stack: 0, depth: 0 }
     }

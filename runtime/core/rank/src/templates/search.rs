@@ -72,7 +72,8 @@ impl Templates {
         bytes
     }
 
-    /// A template that fits better than one that makes the difference this long; maybe the stack itself.
+    /// Returns a template that fits better than one that makes the difference this long; maybe the stack
+    /// itself.
     ///
     /// # Safety
     /// As for `find`.

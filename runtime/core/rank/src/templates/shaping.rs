@@ -65,7 +65,7 @@ impl Templates {
         }
     }
 
-    /// The number of a shape of this length that can be made anew.
+    /// Returns the number of a shape of this length that can be made anew.
     fn free_shape(&mut self, lines: usize) -> Option<u16> {
         let length = &mut self.lengths[lines];
         let unused = |number: &&u16| self.shapes[**number as usize].users == 0 && **number != length.shape;

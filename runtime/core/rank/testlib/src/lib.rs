@@ -99,13 +99,13 @@ fn hooks() -> rank::hooks::Hooks {
     }
 }
 
-/// The running rank, or -1.
+/// Returns the running rank, or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn rank_() -> i32 {
     rank::current().map_or(-1, |rank| rank as i32)
 }
 
-/// The number of ranks.
+/// Returns the number of ranks.
 #[unsafe(no_mangle)]
 pub extern "C" fn size_() -> i32 {
     SIZE.get() as i32

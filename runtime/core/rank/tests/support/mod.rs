@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The directory with `libranktest.so`, built once.
+/// Returns the directory with `libranktest.so`, built once.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -92,7 +92,7 @@ pub fn run(program: &Path, settings: &[(&str, &str)], arguments: &[&str], input:
     }
 }
 
-/// Every way to run that keeps globals private.
+/// Returns every way to run that keeps globals private.
 pub fn private_ways() -> Vec<(Link, Vec<(&'static str, &'static str)>)> {
     let mut ways = Vec::new();
     for link in [Link::Pie, Link::NoPie] {

@@ -6,14 +6,14 @@ use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
 use crate::{Member, RoundPattern, Schedule, Shape, Slice, Step};
 
-/// A ring's round: to whom and which block, from whom and which block.
+/// Returns a ring's round: to whom and which block, from whom and which block.
 #[inline]
 pub(super) fn ring(position: u32, size: u32, round: u32) -> (u32, u32, u32, u32) {
     let before = subtract(position, 1, size);
     (add(position, 1, size), subtract(position, round, size), before, subtract(before, round, size))
 }
 
-/// A round of recursive doubling: the partner, the blocks sent and those received (first, end).
+/// Returns a round of recursive doubling: the partner, the blocks sent and those received (first, end).
 #[inline]
 pub(super) fn doubling(position: u32, round: u32) -> (u32, (u32, u32), (u32, u32)) {
     let mask = 1 << round;
@@ -110,7 +110,7 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
     )
 }
 
-/// A ring where the size is odd, as in Open MPI.
+/// Returns a ring where the size is odd, as in Open MPI.
 pub(super) fn neighbor_exchange(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(
         if shape.size.is_multiple_of(2) { AllgatherAlgorithm::Neighbor } else { AllgatherAlgorithm::Ring },

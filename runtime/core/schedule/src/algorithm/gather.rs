@@ -90,7 +90,7 @@ impl Binomial {
     fn blocks(&self, position: u32, mask: u32) -> u32 {
         mask.min(self.size - position)
     }
-    /// The subtree at `position` in the root's buffer, `None` if it wraps around its end.
+    /// Returns the subtree at `position` in the root's buffer, `None` if it wraps around its end.
     fn in_order(&self, position: u32, blocks: u32) -> Option<(u64, u64)> {
         let first = add(position, self.root, self.size);
         (blocks <= self.size - first)

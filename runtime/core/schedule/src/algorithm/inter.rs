@@ -15,7 +15,7 @@ const INPUT: (Buffer, u64) = (Buffer::Input, 0);
 const OUTPUT: (Buffer, u64) = (Buffer::Output, 0);
 const SCRATCH: (Buffer, u64) = (Buffer::Scratch, 0);
 
-/// The schedule of an intercommunicator's collective.
+/// Returns the schedule of an intercommunicator's collective.
 pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     match shape.kind {
         Kind::Bcast => inter_bcast(shape, parameters),
@@ -31,13 +31,13 @@ pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedul
     }
 }
 
-/// Both groups, as (first member, members).
+/// Returns both groups, as (first member, members).
 fn sides(shape: &Shape) -> [(u32, u32); 2] {
     let first = shape.sides.expect("only intercommunicators come here");
     [(0, first), (first, shape.size - first)]
 }
 
-/// The group that the root is not in.
+/// Returns the group that the root is not in.
 fn far(shape: &Shape) -> (u32, u32) {
     let [one, other] = sides(shape);
     if shape.root < other.0 { other } else { one }
@@ -61,7 +61,7 @@ fn on(
     (StageMembers::Range { first, count }, schedule)
 }
 
-/// One message from `from` to `to`.
+/// Returns one message from `from` to `to`.
 fn hand_over(
     from: u32,
     to: u32,
@@ -113,7 +113,7 @@ fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         .finish()
 }
 
-/// Both groups reduce to their leaders, which exchange the results into `exchanged`.
+/// Returns both groups reduce to their leaders, which exchange the results into `exchanged`.
 fn reduce_and_exchange(
     reserve: u64,
     exchanged: (Buffer, u64),
@@ -153,7 +153,7 @@ fn exchange(
     }
 }
 
-/// Both groups reduce to their leaders, which exchange and broadcast.
+/// Returns both groups reduce to their leaders, which exchange and broadcast.
 fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
@@ -168,7 +168,7 @@ fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_and_exchange(shape.bytes, OUTPUT, shape, parameters).then(down.into()).finish()
 }
 
-/// Both groups reduce to their leaders, which exchange and scatter.
+/// Returns both groups reduce to their leaders, which exchange and scatter.
 fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     // Behind the group's own sum, which its leader still sends while the other group's arrives.
     let received = (Buffer::Scratch, shape.bytes);
@@ -227,7 +227,7 @@ impl DirectExchange {
         let first = sides(shape)[1].0;
         DirectExchange { kind, size: shape.size, first, root: shape.root, irregular: shape.irregular }
     }
-    /// The first member and the members of the other group.
+    /// Returns the first member and the members of the other group.
     fn across(&self, rank: u32) -> (u32, u32) {
         if rank < self.first { (self.first, self.size - self.first) } else { (0, self.first) }
     }

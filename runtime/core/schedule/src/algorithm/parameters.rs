@@ -10,11 +10,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The fanout, or the algorithm's own.
+    /// Returns the fanout, or the algorithm's own.
     pub(super) fn fanout(&self, default: u32) -> u32 {
         if self.fanout == 0 { default } else { self.fanout }
     }
-    /// Bytes of a segment of whole `element`s, and how many cover `bytes`.
+    /// Returns the bytes of a segment of whole `element`s, and how many cover `bytes`.
     pub(super) fn segments(&self, bytes: u64, element: u64) -> (u64, u32) {
         if self.segment == 0 || bytes == 0 {
             return (bytes, 1);

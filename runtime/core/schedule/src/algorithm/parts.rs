@@ -2,31 +2,31 @@
 
 use crate::{Buffer, Slice, Step};
 
-/// A range of `Input`.
+/// Returns a range of `Input`.
 #[inline]
 pub(crate) fn input(offset: u64, bytes: u64) -> Slice {
     Slice { buffer: Buffer::Input, offset, bytes }
 }
 
-/// A range of `Output`.
+/// Returns a range of `Output`.
 #[inline]
 pub(crate) fn output(offset: u64, bytes: u64) -> Slice {
     Slice { buffer: Buffer::Output, offset, bytes }
 }
 
-/// A range of `Scratch`.
+/// Returns a range of `Scratch`.
 #[inline]
 pub(crate) fn scratch(offset: u64, bytes: u64) -> Slice {
     Slice { buffer: Buffer::Scratch, offset, bytes }
 }
 
-/// Bytes that cost time and carry nothing.
+/// Returns the bytes that cost time and carry nothing.
 #[inline]
 pub(crate) fn nothing(bytes: u64) -> Slice {
     Slice { buffer: Buffer::Nothing, offset: 0, bytes }
 }
 
-/// The slice `bytes` long that begins `offset` bytes into `of`.
+/// Returns the slice `bytes` long that begins `offset` bytes into `of`.
 #[inline]
 pub(crate) fn part(of: Slice, offset: u64, bytes: u64) -> Slice {
     debug_assert!(offset + bytes <= of.bytes, "a part lies inside its slice");
@@ -51,7 +51,7 @@ pub(crate) fn reduce(left: bool, from: Slice, into: Slice, steps: &mut Vec<Step>
     steps.push(if left { Step::ReduceLeft { from, into } } else { Step::ReduceRight { from, into } });
 }
 
-/// The least `k` with `2^k >= n`: rounds of a doubling algorithm.
+/// Returns the least `k` with `2^k >= n`: rounds of a doubling algorithm.
 #[inline]
 pub(crate) fn ceil_log2(n: u32) -> u32 {
     if n <= 1 { 0 } else { 32 - (n - 1).leading_zeros() }
@@ -97,7 +97,7 @@ impl Pieces {
     pub(crate) fn offset(&self, index: u32) -> u64 {
         (self.each * u64::from(index) + self.longer.min(u64::from(index))) * self.element
     }
-    /// Bytes of pieces `first..end`.
+    /// Returns the bytes of pieces `first..end`.
     #[inline]
     pub(crate) fn bytes(&self, first: u32, end: u32) -> u64 {
         self.offset(end) - self.offset(first)
@@ -143,7 +143,7 @@ impl Fold {
     pub(crate) fn fringe(&self) -> u32 {
         u32::from(self.folded > 0)
     }
-    /// The other of the pair of `rank`, if it is in one.
+    /// Returns the other of the pair of `rank`, if it is in one.
     #[inline]
     pub(crate) fn pair(&self, rank: u32) -> Option<u32> {
         (rank / 2 < self.folded).then_some(rank ^ 1)
@@ -159,7 +159,7 @@ impl Fold {
             None
         }
     }
-    /// The member at `position`.
+    /// Returns the member at `position`.
     #[inline]
     pub(crate) fn member(&self, position: u32) -> u32 {
         if position >= self.folded {

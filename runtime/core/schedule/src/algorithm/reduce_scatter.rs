@@ -28,7 +28,7 @@ pub(super) fn pairwise(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     Rc::new(PairwiseReduceScatter { size: shape.size, uniform: uniform(shape) })
 }
 
-/// Bytes of every block, if they are equal.
+/// Returns the bytes of every block, if they are equal.
 fn uniform(shape: &Shape) -> Option<u64> {
     (!shape.irregular).then(|| shape.bytes / u64::from(shape.size))
 }

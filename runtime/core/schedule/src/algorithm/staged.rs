@@ -24,7 +24,7 @@ pub(super) enum StageMembers {
 }
 
 impl StageMembers {
-    /// The number of `rank` in its group, `None` if it is in none.
+    /// Returns the number of `rank` in its group, `None` if it is in none.
     fn number(&self, rank: u32) -> Option<u32> {
         match *self {
             StageMembers::Range { first, count } => rank.checked_sub(first).filter(|&number| number < count),
@@ -46,7 +46,7 @@ impl StageMembers {
         }
     }
 
-    /// The member with `number` in the group of `rank`.
+    /// Returns the member with `number` in the group of `rank`.
     fn member(&self, rank: u32, number: u32) -> u32 {
         match *self {
             StageMembers::Range { first, .. } => first + number,
@@ -150,7 +150,7 @@ impl Staged {
     pub(super) fn with_origin(self, origin: u32) -> Staged {
         Staged { origin, ..self }
     }
-    /// One stage more.
+    /// Returns one stage more.
     pub(super) fn then(mut self, parts: Vec<GroupSchedule>) -> Staged {
         // Of the longest part: rounds are aligned for all members, and who is through earlier has none left.
         let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);
@@ -165,7 +165,7 @@ impl Staged {
             _ => None,
         }
     }
-    /// As a schedule.
+    /// Returns it as a schedule.
     pub(super) fn finish(self) -> Rc<dyn Schedule> {
         Rc::new(self)
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{Case, Cost, ELEMENT, reduces, run, shape};
 use crate::{Blocks, Member, Step};
 
-/// All but the neighbourhood collectives, whose data is of another form.
+/// Returns all but the neighbourhood collectives, whose data is of another form.
 fn kinds() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|&kind| kind != Kind::Neighbor)
 }
@@ -148,7 +148,7 @@ fn member(rank: u32, shape: &Shape) -> Member {
     Member { rank, send: blocks.clone(), receive: blocks, sources: [].into(), destinations: [].into() }
 }
 
-/// Messages of `rank` in `round`: (partner, bytes, whether it is sent).
+/// Returns the messages of `rank` in `round`: (partner, bytes, whether it is sent).
 fn messages(schedule: &dyn Schedule, shape: &Shape, rank: u32, round: u32) -> Vec<(u32, u64, bool)> {
     let mut steps = vec![];
     schedule.round(&member(rank, shape), round, &mut steps);

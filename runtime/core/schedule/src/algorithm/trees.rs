@@ -45,7 +45,7 @@ impl Shaped {
         Shaped { tree, size }
     }
 
-    /// The position of the root.
+    /// Returns the position of the root.
     pub(crate) fn root(&self) -> u32 {
         if self.tree == Tree::InOrder { self.size - 1 } else { 0 }
     }

@@ -85,7 +85,7 @@ impl<'a> NodeSchedules<'a> {
         let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
         self.part(StageMembers::Nodes { node, from, to, except }, build, &shape, input, output)
     }
-    /// One stage in every node; the home node's leader has its data at `home_input`.
+    /// Returns one stage in every node; the home node's leader has its data at `home_input`.
     fn within(
         &self,
         kind: Kind,
@@ -107,7 +107,7 @@ impl<'a> NodeSchedules<'a> {
         }
         parts
     }
-    /// One stage between the leaders.
+    /// Returns one stage between the leaders.
     fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<GroupSchedule> {
         let shape = Shape { size: self.count, root: self.home, node: 1, ..as_kind(self.shape, kind) };
         let group =
@@ -116,7 +116,7 @@ impl<'a> NodeSchedules<'a> {
     }
 }
 
-/// A barrier in each node, one between the leaders, and the release in each node.
+/// Returns a barrier in each node, one between the leaders, and the release in each node.
 pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, 0)
@@ -154,7 +154,7 @@ pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<
         .finish()
 }
 
-/// A collective of these members with the blocks of a whole node.
+/// Returns a collective of these members with the blocks of a whole node.
 fn node_blocks(shape: &Shape) -> Shape {
     Shape { bytes: shape.bytes * u64::from(shape.node), ..shape.clone() }
 }
@@ -197,8 +197,8 @@ pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<
         .finish()
 }
 
-/// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each
-/// node.
+/// Returns a scan in each node, an exclusive one of the nodes' totals between the leaders, and its result
+/// into each node.
 pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     let before = (Buffer::Scratch, shape.bytes);

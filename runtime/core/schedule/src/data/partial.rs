@@ -34,7 +34,7 @@ impl ReductionTree {
     pub fn new(kernel: Kernel, association: Association, size: u32) -> ReductionTree {
         ReductionTree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
     }
-    /// The contributions of members in a row.
+    /// Returns the contributions of members in a row.
     pub fn members<'a>(&mut self, own: Range<u32>, contribution: impl Fn(u32) -> &'a [u8]) {
         let top = match self.association {
             Association::Pairs { .. } => 0,
@@ -83,7 +83,7 @@ impl ReductionTree {
     pub fn finish(self) -> Vec<Partial> {
         self.partials
     }
-    /// The result of all members.
+    /// Returns the result of all members.
     pub fn result(mut self) -> Vec<u8> {
         if let Association::Rows { .. } = self.association {
             // The last row is shorter: it stands for a whole one to the one before it.
@@ -158,7 +158,7 @@ mod tests {
         rows[0].take().unwrap()
     }
 
-    /// The result, when processes have the members between these cuts.
+    /// Returns the result, when processes have the members between these cuts.
     fn apart(association: Association, operands: &[Vec<u8>], cuts: &[u32]) -> Vec<u8> {
         let size = operands.len() as u32;
         let mut starts: Vec<u32> = cuts.iter().map(|cut| cut % (size + 1)).chain([0, size]).collect();
@@ -197,7 +197,7 @@ mod tests {
         }
 
         #[test]
-        fn so_do_rows_counted_from_any_member(
+        fn rows_counted_from_any_member_reduce_in_the_order_of_one_process(
             size in 1u32..70,
             top in 0u32..70,
             cuts in proptest::collection::vec(0u32..70, 0..4),

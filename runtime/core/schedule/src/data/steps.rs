@@ -23,11 +23,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Rows of `each` bytes.
+    /// Returns the rows of `each` bytes.
     pub fn even(bytes: Vec<u8>, each: usize) -> Rows {
         Rows { bytes, begins: Vec::new(), each: each as u64 }
     }
-    /// Rows of these lengths, zeroed.
+    /// Returns the rows of these lengths, zeroed.
     pub fn zeroed(lengths: impl Iterator<Item = u64> + Clone) -> Rows {
         let each = lengths.clone().next().unwrap_or(0);
         if lengths.clone().all(|length| length == each) {
@@ -36,7 +36,7 @@ impl Rows {
         let begins: Vec<u64> = crate::begins(lengths).collect();
         Rows { bytes: vec![0; begins.last().copied().unwrap_or(0) as usize], begins, each: 0 }
     }
-    /// These rows, one behind the other.
+    /// Returns these rows, one behind the other.
     pub fn of<'a>(rows: impl Iterator<Item = &'a [u8]> + Clone) -> Rows {
         let mut all = Rows { bytes: Vec::new(), begins: vec![0], each: 0 };
         for row in rows {
@@ -53,12 +53,12 @@ impl Rows {
             false => self.begins[place]..self.begins[place + 1],
         }
     }
-    /// A member's bytes.
+    /// Returns a member's bytes.
     pub fn get(&self, place: usize) -> &[u8] {
         let row = self.row(place);
         &self.bytes[row.start as usize..row.end as usize]
     }
-    /// All bytes, member by member.
+    /// Returns all bytes, member by member.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -206,7 +206,7 @@ impl DataPlane {
         let [input, output, _] = self.rows;
         (output, input)
     }
-    /// Members whose counts contradict the others', each with the first thing that was wrong.
+    /// Returns the members whose counts contradict the others', each with the first thing that was wrong.
     pub fn faults(&self) -> &[(u32, SizeMismatch)] {
         &self.faults
     }

@@ -2,8 +2,8 @@
 
 use engine::{Span, Time};
 
-/// A clock `span` later, unless time ends before: one number for all members is worth a look, the loops over
-/// each add without.
+/// Returns a clock `span` later, unless time ends before: one number for all members is worth a look, the
+/// loops over each add without.
 #[inline]
 pub(super) fn later(clock: u64, span: u64) -> u64 {
     (Time::from_ps(clock) + Span::from_ps(span)).as_ps()
@@ -45,22 +45,22 @@ impl FromIterator<u64> for Clocks {
 }
 
 impl Clocks {
-    /// One clock for `size` members. O(1).
+    /// Returns one clock for `size` members. O(1).
     pub fn same(clock: u64, size: usize) -> Clocks {
         Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), exchanging: None, size }
     }
-    /// The clock of all, while it is one.
+    /// Returns the clock of all, while it is one.
     #[inline]
     pub fn equal(&self) -> Option<u64> {
         self.equal
     }
-    /// By place, after the last round or between rounds of steps.
+    /// Returns it by place, after the last round or between rounds of steps.
     #[inline]
     pub fn get(&self, place: usize) -> u64 {
         debug_assert!(self.exchanging.is_none(), "exchanges are over");
         self.equal.unwrap_or_else(|| self.each[place])
     }
-    /// The latest clock; zero of nobody.
+    /// Returns the latest clock; zero of nobody.
     pub(super) fn latest(&self) -> u64 {
         self.equal.or_else(|| self.each.iter().copied().max()).unwrap_or(0)
     }
@@ -68,7 +68,7 @@ impl Clocks {
     pub(super) fn len(&self) -> usize {
         self.size
     }
-    /// All have this clock.
+    /// Records that all have this clock.
     #[inline]
     pub(super) fn advance(&mut self, clock: u64) {
         self.equal = Some(clock);
@@ -78,7 +78,7 @@ impl Clocks {
         debug_assert!(self.exchanging.is_none() && clocks.len() == self.size, "a clock for each member");
         (self.equal, self.each) = (None, clocks);
     }
-    /// One each, to write.
+    /// Returns one each, to write.
     pub(super) fn spread(&mut self) -> &mut [u64] {
         if let Some(clock) = self.equal.take() {
             self.each = vec![clock; self.size];

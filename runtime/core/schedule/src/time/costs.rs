@@ -6,15 +6,15 @@ use crate::mailbox::Mailbox;
 // Two questions, because most networks that are fast to ask are uniform: the loops then need no pair of
 // members.
 pub trait Costs {
-    /// A message of so many bytes, if it is the same between any two members.
+    /// Returns a message of so many bytes, if it is the same between any two members.
     fn uniform(&self, bytes: u64) -> Option<u64>;
-    /// A message from one member to another.
+    /// Returns a message from one member to another.
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64;
-    /// The combining of so many bytes of an operand. Where it is not 0, members carry a [`Burden`].
+    /// Returns the combining of so many bytes of an operand. Where it is not 0, members carry a [`Burden`].
     fn reduction(&self, _bytes: u64) -> u64 {
         0
     }
-    /// One copy of so many bytes. Where it is not 0, members carry a [`Burden`].
+    /// Returns one copy of so many bytes. Where it is not 0, members carry a [`Burden`].
     fn copying(&self, _bytes: u64) -> u64 {
         0
     }
@@ -66,7 +66,8 @@ impl Burden {
             }
         }
     }
-    /// The clock of a member that is at `clock`, once it has taken a message that arrives at `arrival`.
+    /// Returns the clock of a member that is at `clock`, once it has taken a message that arrives at
+    /// `arrival`.
     pub(super) fn take(&mut self, place: usize, clock: u64, arrival: u64) -> u64 {
         self.waited[place] += arrival.saturating_sub(clock);
         clock.max(arrival) + self.overheads.receive
@@ -75,7 +76,7 @@ impl Burden {
     pub fn free(&self, place: usize) -> Option<u64> {
         self.free.get(place).copied()
     }
-    /// For how long the member in this place has waited for messages.
+    /// Returns for how long the member in this place has waited for messages.
     pub fn waited(&self, place: usize) -> u64 {
         self.waited[place]
     }

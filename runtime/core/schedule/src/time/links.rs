@@ -46,7 +46,7 @@ impl LinkRow {
     }
 }
 
-/// The other way round: who sends receives.
+/// Returns the other way round: who sends receives.
 pub(super) fn reversed(pattern: RoundPattern, size: u32) -> RoundPattern {
     match pattern {
         RoundPattern::Shift { distance, bytes } => {
@@ -61,8 +61,8 @@ pub(super) fn reversed(pattern: RoundPattern, size: u32) -> RoundPattern {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Inner(pub Range<u32>);
 
-/// The messages that members `own` send in a round of this pattern, but for those of exchanges between
-/// positions of the answer's second part, which are all of these members.
+/// Returns the messages that members `own` send in a round of this pattern, but for those of exchanges
+/// between positions of the answer's second part, which are all of these members.
 pub(super) fn links(pattern: RoundPattern, size: u32, own: &Range<u32>) -> (Vec<LinkRow>, Inner) {
     let mut links = Vec::new();
     if own.is_empty() {
@@ -114,7 +114,7 @@ pub(super) fn links(pattern: RoundPattern, size: u32, own: &Range<u32>) -> (Vec<
     }
 }
 
-/// The first position of an exchange whose member is not below `member`.
+/// Returns the first position of an exchange whose member is not below `member`.
 fn position(member: u32, folded: u32) -> u32 {
     if member < 2 * folded { member / 2 } else { member - folded }
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All messages `(from, to)` of a round, as the pattern's documentation says it.
+    /// Returns all messages `(from, to)` of a round, as the pattern's documentation says it.
     fn messages(pattern: RoundPattern, size: u32) -> Vec<(u32, u32)> {
         match pattern {
             RoundPattern::Shift { distance, .. } => {

@@ -102,8 +102,8 @@ fn plain(
     after
 }
 
-/// The clocks and burdens after all rounds, when processes have segments of these lengths; messages and
-/// bytes.
+/// Returns the clocks and burdens after all rounds, when processes have segments of these lengths; messages
+/// and bytes.
 fn spread_out(
     schedule: &Rc<dyn Schedule>,
     members: &impl Members,

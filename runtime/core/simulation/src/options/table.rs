@@ -22,7 +22,7 @@ impl Topic {
     /// All groups in order.
     pub const ALL: [Topic; 4] = [Topic::Machine, Topic::Time, Topic::Memory, Topic::Output];
 
-    /// The heading in the help.
+    /// Returns the heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Topic::Machine => "Simulated machine",
@@ -58,7 +58,7 @@ impl Row {
         self.value.is_empty()
     }
 
-    /// Its name and aliases.
+    /// Returns its name and aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// The option called `name`, if there is one.
+/// Returns the option called `name`, if there is one.
 pub fn find(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.names().any(|n| n == name))
 }

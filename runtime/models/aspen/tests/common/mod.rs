@@ -5,7 +5,7 @@
 use aspen::{Application, AspenError, Evaluation, EvaluationRequest, LoadedModel, Machine, Sources};
 use std::path::PathBuf;
 
-/// A model from its text.
+/// Returns a model from its text.
 pub fn load(text: &str) -> Result<(LoadedModel, Sources), AspenError> {
     let mut sources = Sources::default();
     let id = sources.add("model.aspen", text);
@@ -40,7 +40,7 @@ pub fn evaluate_with(text: &str, request: &EvaluationRequest<'_, f64>) -> Evalua
     application(text).evaluate(request, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The body of `main` in a model with a few parameters.
+/// Returns the body of `main` in a model with a few parameters.
 pub fn with_main(body: &str) -> String {
     format!("model test {{ param n = 10 param values[] = {{6, 11, 30}} kernel main {{ {body} }} }}")
 }
@@ -64,7 +64,7 @@ pub fn refused(text: &str) -> (usize, usize, String) {
     (place.line, place.column, error.to_string())
 }
 
-/// An empty directory of a test's own.
+/// Returns an empty directory of a test's own.
 pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("xsim-aspen-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);

@@ -56,7 +56,7 @@ enum Outcome {
 }
 
 impl<'a> Rank<'a> {
-    /// Before its first record.
+    /// Returns the state before its first record.
     pub fn new(number: u32, writer: &'a mut Writer, comms: &'a mut Comms, types: Types<'a>) -> Rank<'a> {
         let ranks = comms.made.len() as u32;
         let made = std::mem::take(&mut comms.made[number as usize]);
@@ -174,7 +174,7 @@ impl<'a> Rank<'a> {
         self.comms.get(&comm).copied().ok_or_else(|| format!("nothing says who is in communicator {comm}"))
     }
 
-    /// The other rank: whoever is none of the communicator is nobody, or, of a receive, anybody.
+    /// Returns the other rank: whoever is none of the communicator is nobody, or, of a receive, anybody.
     fn peer(place: &Place, peer: i64, receives: bool) -> Result<i32, String> {
         match i32::try_from(peer) {
             Ok(-1) if receives => Ok(ANY_SOURCE),
@@ -392,7 +392,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// A collective; whether it is one.
+    /// Returns a collective; whether it is one.
     fn collective(&mut self, function: &Function, record: &Record) -> Result<bool, String> {
         let number = |name: &str| record.number(function, name);
         let name = match function.name {
@@ -430,7 +430,7 @@ impl<'a> Rank<'a> {
         Ok(true)
     }
 
-    /// The buffers of a collective.
+    /// Returns the buffers of a collective.
     fn blocks(
         &self,
         function: &Function,

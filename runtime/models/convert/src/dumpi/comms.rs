@@ -277,7 +277,7 @@ impl Comms {
     }
 }
 
-/// A node's place in the dimensions of a grid that go, as one number, and the dimensions that remain.
+/// Returns a node's place in the dimensions of a grid that go, as one number, and the dimensions that remain.
 fn part(dims: &[i64], remain: &[i64], node: i64) -> (i64, Vec<i64>) {
     let (mut left, mut color, mut scale) = (node, 0i64, 1i64);
     // The last dimension changes fastest.

@@ -63,7 +63,7 @@ impl Bytes<'_> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// A number of so many bytes; 32 bits have a sign, as counts and ranks do.
+    /// Returns a number of so many bytes; 32 bits have a sign, as counts and ranks do.
     #[inline]
     fn number(&mut self, bytes: u8) -> Result<i64, String> {
         Ok(match bytes {
@@ -127,7 +127,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The numbers of an argument.
+    /// Returns the numbers of an argument.
     pub fn numbers(&self, function: &Function, name: &str) -> &[i64] {
         let fields = function.fields.as_deref().unwrap_or(&[]);
         let Some(place) = fields.iter().position(|field| field.name == name) else { return &[] };
@@ -135,7 +135,7 @@ impl Record {
         &self.numbers[begin..self.begins.get(place + 1).copied().unwrap_or(self.numbers.len())]
     }
 
-    /// An argument that is one number; 0 if it is not there.
+    /// Returns an argument that is one number; 0 if it is not there.
     pub fn number(&self, function: &Function, name: &str) -> i64 {
         self.numbers(function, name).first().copied().unwrap_or(0)
     }

@@ -57,8 +57,8 @@ pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     writer.finish()
 }
 
-/// A trace of files in memory, one behind the other, each with its length before it as four bytes, least
-/// first; of one rank the file alone.
+/// Returns a trace of files in memory, one behind the other, each with its length before it as four bytes,
+/// least first; of one rank the file alone.
 pub fn read(mut bytes: &[u8]) -> Result<Trace, String> {
     let mut all = Vec::new();
     if bytes.starts_with(&[0xff, 0xaa, 0xdd]) {
@@ -80,7 +80,7 @@ pub fn read(mut bytes: &[u8]) -> Result<Trace, String> {
     writer.into_trace()
 }
 
-/// The files of a run, and how many there are.
+/// Returns the files of a run, and how many there are.
 fn files(from: &Path) -> Result<(Files<'static>, u32), String> {
     let directory = from.parent().unwrap_or(Path::new("")).to_owned();
     let wrong = |why: &str| format!("{}: {why}", from.display());

@@ -39,7 +39,7 @@ pub struct Function {
     pub fields: Option<Vec<Field>>,
 }
 
-/// All functions by their numbers.
+/// Returns all functions by their numbers.
 pub fn functions() -> Vec<Function> {
     FUNCTIONS
         .iter()

@@ -66,7 +66,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// All of them.
+    /// Returns all of them.
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {
@@ -94,12 +94,12 @@ pub struct Types<'k> {
 }
 
 impl<'k> Types<'k> {
-    /// With what a file says of sizes.
+    /// Builds it with what a file says of sizes.
     pub fn new(known: &'k Known, sizes: Vec<u32>) -> Types<'k> {
         Types { known, sizes, made: FxHashMap::default() }
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub fn size(&self, number: i64) -> Option<u64> {
         if BOUNDS.contains(&number) {
             return Some(0);

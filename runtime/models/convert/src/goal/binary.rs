@@ -38,7 +38,7 @@ pub fn graph(from: impl Read + Seek) -> Result<GoalGraph, String> {
     Binary::open(from)?.graph()
 }
 
-/// An error at a byte of the file.
+/// Returns an error at a byte of the file.
 fn at(byte: u64, why: &str) -> String {
     format!("byte {byte}: {why}")
 }
@@ -80,7 +80,7 @@ impl<R: Read + Seek> Binary<R> {
         Ok(file)
     }
 
-    /// Bytes of the file.
+    /// Returns the bytes of the file.
     fn part(&mut self, begin: u64, length: u64, what: &str) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         let read = self
@@ -126,7 +126,7 @@ impl<R: Read + Seek> Binary<R> {
     }
 }
 
-/// The operations of a block that begins at byte `begin`.
+/// Returns the operations of a block that begins at byte `begin`.
 fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String> {
     let length = block.len() as u64;
     if length < 8 {
@@ -224,7 +224,7 @@ pub struct Blocks<W> {
 }
 
 impl<W: Write + Seek> Blocks<W> {
-    /// The head, with room for the table.
+    /// Returns the head, with room for the table.
     pub fn begin(mut out: W, ranks: u32) -> std::io::Result<Blocks<W>> {
         out.write_all(&COOKIE.to_le_bytes())?;
         out.write_all(&ranks.to_le_bytes())?;
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    /// One rank of `ranks` with these operations, behind a table for all of them.
+    /// Returns one rank of `ranks` with these operations, behind a table for all of them.
     fn file(ranks: u32, operations: &Operations) -> Vec<u8> {
         let mut out = Cursor::new(Vec::new());
         let mut blocks = Blocks::begin(&mut out, ranks).unwrap();

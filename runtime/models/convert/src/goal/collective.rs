@@ -28,7 +28,7 @@ pub struct Expansion<'o> {
 }
 
 impl<'o> Expansion<'o> {
-    /// By a policy.
+    /// Returns it by a policy.
     pub fn new(policy: &'o Policy) -> Expansion<'o> {
         Expansion {
             policy,
@@ -36,7 +36,7 @@ impl<'o> Expansion<'o> {
         }
     }
 
-    /// The rounds of member `me`, without those in which it has nothing to do.
+    /// Returns the rounds of member `me`, without those in which it has nothing to do.
     pub fn rounds(&self, collective: &Collective, group: &Group, me: u32) -> Vec<Vec<Message>> {
         let &Collective { kind, root, bytes, ref blocks, reduction, .. } = collective;
         let size = group.size();

@@ -50,8 +50,8 @@ pub fn export(trace: &Trace, to: &Path, options: &Options, is_binary: bool) -> R
 
 /// A file that is written rank by rank.
 pub trait Output {
-    /// The operations of the next rank, in the order of their numbers; of each the edges stand together, in
-    /// that order too.
+    /// Returns the operations of the next rank, in the order of their numbers; of each the edges stand
+    /// together, in that order too.
     fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
     /// All ranks have been written.
     fn end(&mut self) -> std::io::Result<()>;
@@ -94,7 +94,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// An operation that comes behind others: its number.
+    /// Returns an operation that comes behind others: its number.
     fn operation(&mut self, work: Work, before: &[Before]) -> u32 {
         let number = self.operations.works.len() as u32;
         self.operations.works.push(work);
@@ -102,7 +102,7 @@ impl<'a> Rank<'a> {
         number
     }
 
-    /// One operation that is over when all these are, if there are many.
+    /// Returns one operation that is over when all these are, if there are many.
     fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
         if before.len() <= MOST_BEFORE {
             before
@@ -176,7 +176,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// The messages of a collective, behind `self.front`: what is over when it is.
+    /// Returns the messages of a collective, behind `self.front`: what is over when it is.
     fn collective(&mut self, collective: &Collective) -> Result<Vec<Before>, Stop> {
         if collective.kind == Kind::Neighbor {
             return Err(Stop::Refused(

@@ -100,7 +100,7 @@ pub struct Rank<'a> {
 }
 
 impl<'a> Rank<'a> {
-    /// Before its first event.
+    /// Returns the state before its first event.
     pub fn new(
         number: u32,
         writer: &'a mut Writer,
@@ -285,7 +285,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// A collective, which may be one that makes a communicator.
+    /// Returns a collective, which may be one that makes a communicator.
     fn joint(&self, function: Function, collective: Collective, made: Option<u32>) -> Option<What> {
         let Collective { operation, comm, .. } = collective;
         let what = match (operation, made) {
@@ -406,7 +406,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// The other rank, the tag and the length of a message; nobody and nothing of none.
+    /// Returns the other rank, the tag and the length of a message; nobody and nothing of none.
     fn told(&mut self, message: Option<Message>) -> Result<(Sending, ArgumentValue), String> {
         let Some(Message { peer, comm, tag, bytes }) = message else {
             return Ok((

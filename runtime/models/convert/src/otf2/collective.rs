@@ -10,7 +10,7 @@ use crate::writer::{BYTE, blocks_of, buffer, count, counts, displacements, given
 use ::otf2::{Collective, operation};
 use recorder::{ArgumentValue, Class, ObjectArgument, Value};
 
-/// The function of an operation, whether with a request, and its arguments but for the communicator.
+/// Returns the function of an operation, whether with a request, and its arguments but for the communicator.
 ///
 /// # Errors
 /// If there is no such operation.

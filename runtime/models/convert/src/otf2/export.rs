@@ -199,7 +199,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Bytes as Score-P counts them: a sum over all members, the rank itself among them.
+    /// Returns the bytes as Score-P counts them: a sum over all members, the rank itself among them.
     fn collective(&self, of: &Collective) -> Result<::otf2::Collective, Refused> {
         let (comm, group) = self.groups.get(self.number, of.comm)?;
         let me = group.place(self.number).ok_or("the rank is not in its communicator")?;
@@ -208,7 +208,7 @@ impl<'a> Rank<'a> {
         Ok(::otf2::Collective { operation, comm, root, sent, received })
     }
 
-    /// A communicator is made of another by all its members; the rank gets it, or not.
+    /// Records that a communicator is made of another by all its members; the rank gets it, or not.
     fn make(&mut self, parent: u32, gets: bool) -> Result<(), Refused> {
         let (comm, _) = self.groups.get(self.number, parent)?;
         self.events.push(Event::CollectiveBegin);
@@ -306,7 +306,7 @@ impl<'a> Rank<'a> {
     }
 }
 
-/// The operation of a collective, and the bytes that a member sends and receives.
+/// Returns the operation of a collective, and the bytes that a member sends and receives.
 fn volumes(of: &Collective, me: u32, size: u32) -> Result<(u8, u64, u64), Refused> {
     let Collective { kind, bytes, blocks, root, .. } = of;
     let (all, bytes) = (u64::from(size), *bytes);

@@ -116,7 +116,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The collective with this request was this one.
+    /// Records that the collective with this request was this one.
     ///
     /// # Errors
     /// If there is no such one.
@@ -137,7 +137,7 @@ impl Queue {
         self.open.contains_key(&request)
     }
 
-    /// The next call of which all is known.
+    /// Returns the next call of which all is known.
     pub fn pop(&mut self) -> Option<Item> {
         if self.items.front()?.is_open() {
             return None;
@@ -146,7 +146,7 @@ impl Queue {
         self.items.pop_front()
     }
 
-    /// The request that was made first of those under way, and the byte where.
+    /// Returns the request that was made first of those under way, and the byte where.
     pub fn oldest(&self) -> Option<(u64, u64)> {
         self.open.iter().min_by_key(|(_, place)| **place).map(|(&request, &(_, at))| (request, at))
     }

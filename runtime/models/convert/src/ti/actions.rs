@@ -32,7 +32,7 @@ impl<'w> Words<'w> {
         word.ok_or_else(|| format!("the line ends where {what} should be"))
     }
 
-    /// A number that may be written as 1e6 and has no fraction to speak of.
+    /// Returns a number that may be written as 1e6 and has no fraction to speak of.
     fn volume(&mut self, what: &str) -> Result<u64, String> {
         let word = self.next(what)?;
         let wrong = || format!("'{word}' stands where {what} should, a number from 0 to 2^62");
@@ -106,7 +106,7 @@ fn reduced(told: Type) -> (ArgumentValue, u64, ArgumentValue) {
 }
 
 impl Rank {
-    /// Before its first action.
+    /// Returns the state before its first action.
     pub fn new(number: u32) -> Rank {
         Rank { number, default: BYTE, slots: Slots::default(), open: BTreeMap::new(), is_over: false }
     }

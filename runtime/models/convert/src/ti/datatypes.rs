@@ -22,12 +22,12 @@ types! {
     45 "INTEGER1" 1  46 "INTEGER2" 2  47 "INTEGER4" 4  48 "INTEGER8" 8  57 "PACKED" 1  59 "COUNT" 8
 }
 
-/// The datatype with this number.
+/// Returns the datatype with this number.
 pub fn numbered(number: u32) -> Option<Type> {
     TYPES.iter().find(|(known, _)| *known == number).map(|(_, datatype)| *datatype)
 }
 
-/// The number of a datatype, by its name in MPI; those of Fortran have that of their kind in C.
+/// Returns the number of a datatype, by its name in MPI; those of Fortran have that of their kind in C.
 pub fn number(name: &str) -> Option<u32> {
     let name = match name {
         "MPI_DOUBLE_PRECISION" => "MPI_DOUBLE",

@@ -11,7 +11,7 @@ use mpi::handle::REQUEST_NULL;
 use mpi::request::{Completion, RequestArray};
 
 impl<W: Workload> Machines<'_, W> {
-    /// A rank's list of requests, which it gets if it has none.
+    /// Returns a rank's list of requests, which it gets if it has none.
     pub(super) fn list(&mut self, rank: u32) -> &mut Open {
         open_of(&mut self.lists, &mut self.machines[rank as usize].list)
     }
@@ -44,8 +44,8 @@ impl<W: Workload> Machines<'_, W> {
         }
     }
 
-    /// The handles that a call names. Those that are some of the rank's are copied, and brought back by
-    /// [`Machines::put_back`].
+    /// Returns the handles that a call names. Those that are some of the rank's are copied, and brought back
+    /// by [`Machines::put_back`].
     fn array(&mut self, list: u32) -> RequestArray {
         if list == NONE {
             return array_of(&mut []);
@@ -139,7 +139,7 @@ impl<W: Workload> Machines<'_, W> {
         Ok(())
     }
 
-    /// The numbers of requests by their places in the call's array.
+    /// Returns the numbers of requests by their places in the call's array.
     fn numbers(&mut self, list: u32, places: &[u32]) -> Vec<u32> {
         if list == NONE {
             return Vec::new();

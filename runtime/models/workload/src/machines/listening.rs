@@ -81,7 +81,8 @@ impl Listening {
         }
     }
 
-    /// The mounted rank has entered a call; `comm` is the communicator's handle, of a collective.
+    /// Records that the mounted rank has entered a call; `comm` is the communicator's handle, of a
+    /// collective.
     pub(super) fn entered(&mut self, world: &mut World, call: &Call, comm: Option<usize>, made: Made) {
         let me = world.messages.me();
         let left = self.left[me as usize];
@@ -109,7 +110,7 @@ impl Listening {
         self.open[me as usize] = Some(Open { call: made, waited, bytes, gathering });
     }
 
-    /// The mounted rank's call has returned.
+    /// Records that the mounted rank's call has returned.
     pub(super) fn returned(&mut self, world: &mut World) {
         let me = world.messages.me();
         let Some(open) = self.open[me as usize].take() else { return };

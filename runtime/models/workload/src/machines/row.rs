@@ -45,7 +45,7 @@ pub(super) enum Row {
     Looks,
 }
 
-/// A rank's place for its open requests, which it gets if it has none.
+/// Returns a rank's place for its open requests, which it gets if it has none.
 #[inline]
 pub(super) fn open_of<'l>(lists: &'l mut Lists, list: &mut u32) -> &'l mut crate::requests::Open {
     if *list == NONE {
@@ -148,8 +148,8 @@ impl<W: Workload> Machines<'_, W> {
         }
     }
 
-    /// The second half of a wait for all requests of a rank: false, with nothing done, if it has to look at
-    /// them.
+    /// Returns the second half of a wait for all requests of a rank: false, with nothing done, if it has to
+    /// look at them.
     #[inline]
     pub(super) fn end_all(&mut self, rank: u32) -> bool {
         let mut world = self.mpi.world();

@@ -70,7 +70,7 @@ impl<'a> Arguments<'a> {
         Ok((field, at))
     }
 
-    /// A number; `None` where the call does not say it.
+    /// Returns a number; `None` where the call does not say it.
     pub(super) fn number(&self, name: &str) -> Option<Cell> {
         match self.field(name) {
             Ok((Field::Count | Field::Integer | Field::Logical | Field::Rank | Field::Tag, at)) => {
@@ -96,7 +96,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The number of the communicator that the call made; `None` if it made none for this rank.
+    /// Returns the number of the communicator that the call made; `None` if it made none for this rank.
     pub(super) fn made(&self, name: &str) -> Result<Option<Cell>, Refused> {
         match self.field(name)? {
             (Field::Comm(None), at) => Ok(Some(self.cell(at))),
@@ -113,13 +113,13 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The size of the datatype of this name.
+    /// Returns the size of the datatype of this name.
     pub(super) fn datatype(&self, name: &str) -> Result<Cell, Refused> {
         let (field, at) = self.field(name)?;
         self.size(field, at).ok_or_else(|| format!("its argument {name} is not in the trace"))
     }
 
-    /// The name of an object or datatype of the standard.
+    /// Returns the name of an object or datatype of the standard.
     pub(super) fn name(&self, argument: &str) -> Option<&'a str> {
         let name = match self.field(argument).ok()?.0 {
             Field::Handle(_, Some(name)) => *name,
@@ -142,8 +142,8 @@ impl<'a> Arguments<'a> {
         Ok(Partner { rank: self.known(rank)?, tag: self.known(tag)?, comm: self.comm("comm")?, length })
     }
 
-    /// The elements of an array, each with the place of its first number; `None` if the call says nothing of
-    /// it.
+    /// Returns the elements of an array, each with the place of its first number; `None` if the call says
+    /// nothing of it.
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<(&'a Field, usize)>>, Refused> {
         let (runs, mut at) = match self.field(name)? {
             (Field::List(runs), at) => (runs, at),
@@ -165,7 +165,7 @@ impl<'a> Arguments<'a> {
         Ok(Some(elements))
     }
 
-    /// The numbers of an array.
+    /// Returns the numbers of an array.
     pub(super) fn numbers(&self, name: &str) -> Result<Vec<Cell>, Refused> {
         let elements = self.list(name)?.ok_or_else(|| format!("its argument {name} is not in the trace"))?;
         Ok(elements
@@ -191,7 +191,7 @@ impl<'a> Arguments<'a> {
         Ok(counts.into_iter().map(|count| (count, size)).collect())
     }
 
-    /// The number of a request or message; `None` of a null one.
+    /// Returns the number of a request or message; `None` of a null one.
     pub(super) fn object(&self, name: &str) -> Result<Option<Cell>, Refused> {
         match self.field(name)? {
             (Field::Handle(_, None), at) => Ok(Some(self.cell(at))),
@@ -199,7 +199,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The requests of an array, or the one request of a call for one.
+    /// Returns the requests of an array, or the one request of a call for one.
     pub(super) fn requests(&self) -> Result<Vec<Option<Cell>>, Refused> {
         if self.roles.place(self.template, "request").is_some() {
             return Ok(vec![self.object("request")?]);
@@ -223,7 +223,7 @@ impl<'a> Arguments<'a> {
         self.status_at(self.field("status").ok()?)
     }
 
-    /// The statuses of a call that completes requests: the one, or those of the array.
+    /// Returns the statuses of a call that completes requests: the one, or those of the array.
     pub(super) fn statuses(&self) -> Result<Vec<Option<Received>>, Refused> {
         if let Some((field, at)) = self.roles.place(self.template, "status") {
             return Ok(vec![self.status_at((field, at))]);

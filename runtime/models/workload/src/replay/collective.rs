@@ -67,7 +67,7 @@ pub(super) struct Collective {
     pub(super) is_persistent: bool,
 }
 
-/// With what a call reduces.
+/// Builds it with what a call reduces.
 fn reducing(call: &Arguments) -> Result<Reducer, Refused> {
     let Some(op) = call.name("op") else {
         return Ok(Reducer::Function {
@@ -200,7 +200,7 @@ fn each(sizes: &[u64]) -> Blocks {
     Blocks::Each(begins(sizes.iter().copied()).collect())
 }
 
-/// The sizes of blocks, which can be added up.
+/// Returns the sizes of blocks, which can be added up.
 fn summable(blocks: &[Length], bytes: &impl Fn(Length) -> u64) -> Result<Vec<u64>, Box<str>> {
     let sizes: Vec<u64> = blocks.iter().map(|&length| bytes(length)).collect();
     let sum = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size));
@@ -208,7 +208,7 @@ fn summable(blocks: &[Length], bytes: &impl Fn(Length) -> u64) -> Result<Vec<u64
 }
 
 impl Collective {
-    /// The sizes for member `me`; `bytes` says how many a length is.
+    /// Returns the sizes for member `me`; `bytes` says how many a length is.
     ///
     /// # Errors
     /// If the call has blocks for another number of members.

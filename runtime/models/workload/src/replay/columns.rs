@@ -24,7 +24,7 @@ enum Column {
 pub(super) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// The ones that are `used`; O(values).
+    /// Returns the ones that are `used`; O(values).
     pub(super) fn new(trace: &Trace, used: impl Iterator<Item = u32>) -> Result<Columns, String> {
         let mut columns: Vec<Column> = trace.columns.iter().map(|_| Column::Unused).collect();
         let mut bytes = 0u64;
@@ -56,7 +56,7 @@ impl Columns {
         Ok(Columns(columns))
     }
 
-    /// The number in a cell, of the rank that is here.
+    /// Returns the number in a cell, of the rank that is here.
     #[inline(always)]
     pub(super) fn number(&self, cell: Cell, position: &Position) -> i64 {
         match cell {

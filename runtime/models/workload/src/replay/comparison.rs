@@ -19,7 +19,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// A rank's call ended at `clock`, and at `expected` in the recording; `told` names the call.
+    /// Returns a rank's call ended at `clock`, and at `expected` in the recording; `told` names the call.
     pub(super) fn note(&mut self, rank: u32, clock: Time, expected: Time, told: impl FnOnce() -> String) {
         self.calls += 1;
         if clock == expected {

@@ -87,7 +87,7 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
 }
 
 impl Replay<'_> {
-    /// A call that makes a communicator.
+    /// Returns a call that makes a communicator.
     pub(super) fn make(
         &self,
         caller: &Caller,
@@ -166,7 +166,7 @@ impl Replay<'_> {
 }
 
 impl Arguments<'_> {
-    /// The place of a text among the trace's names.
+    /// Returns the place of a text among the trace's names.
     fn text(&self, name: &str) -> Option<u32> {
         match self.roles.place(self.template, name)?.0 {
             Field::Text(text) => Some(*text),

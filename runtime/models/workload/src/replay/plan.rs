@@ -237,13 +237,13 @@ impl Plan {
         Position::at(self.begins[shape as usize], place)
     }
 
-    /// The next call.
+    /// Returns the next call.
     #[inline]
     pub(super) fn next(&self, position: &mut Position, columns: &Columns) -> Option<u32> {
         position.next(&self.steps, columns)
     }
 
-    /// The next call, if it is ready, and the place behind it.
+    /// Returns the next call, if it is ready, and the place behind it.
     #[inline(always)]
     pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Way)> {
         let (call, passage) = position.at_call(&self.steps)?;
@@ -258,14 +258,14 @@ impl Plan {
         Some((call, self.ready.get(call as usize)?.as_ref()?, way))
     }
 
-    /// The next call, if it is a wait that is the same for all ranks, and the place behind it.
+    /// Returns the next call, if it is a wait that is the same for all ranks, and the place behind it.
     #[inline(always)]
     pub(super) fn waiting(&self, position: &Position) -> Option<(u32, &Waiting, Way)> {
         let (call, passage) = position.at_call(&self.steps)?;
         Some((call, self.waits[call as usize].as_ref()?, passage))
     }
 
-    /// A call, if it is such a wait.
+    /// Returns a call, if it is such a wait.
     #[inline(always)]
     pub(super) fn wait(&self, call: u32) -> Option<&Waiting> {
         self.waits[call as usize].as_ref()
@@ -282,8 +282,8 @@ impl Plan {
         Some((calls, ready))
     }
 
-    /// The call that a rank made last which is before this step; `None` of one that has made none, since each
-    /// shape ends with a step that is no call.
+    /// Returns the call that a rank made last which is before this step; `None` of one that has made none,
+    /// since each shape ends with a step that is no call.
     #[inline]
     pub(super) fn call_before(&self, step: u32) -> Option<u32> {
         match self.steps.get(step.checked_sub(1)? as usize) {
@@ -292,7 +292,7 @@ impl Plan {
         }
     }
 
-    /// The number of the place in the program that made a call.
+    /// Returns the number of the place in the program that made a call.
     pub(super) fn site(&self, trace: &Trace, call: u32) -> u32 {
         trace.templates[trace.calls[call as usize].0 as usize].site
     }
@@ -303,7 +303,7 @@ impl Plan {
         self.call_before(step).map_or_else(String::new, |call| format!(", {}", self.name(trace, call)))
     }
 
-    /// A call's function and site, for messages.
+    /// Returns a call's function and site, for messages.
     pub(super) fn name(&self, trace: &Trace, call: u32) -> String {
         let template = &trace.templates[trace.calls[call as usize].0 as usize];
         format!("{} at {}", trace.functions[template.function as usize].name, trace.site(template.site))

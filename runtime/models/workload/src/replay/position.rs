@@ -55,8 +55,8 @@ impl Lead {
         call
     }
 
-    /// The call, of no trace if there is none, and the way behind it, if the rank that is there has a turn
-    /// left where one ends.
+    /// Returns the call, of no trace if there is none, and the way behind it, if the rank that is there has a
+    /// turn left where one ends.
     #[inline(always)]
     pub(super) fn way(self, position: &Position) -> Option<(u32, Way)> {
         let Lead { call, behind } = self;
@@ -78,12 +78,12 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Before the first step of a shape.
+    /// Returns the state before the first step of a shape.
     pub(super) fn at(step: u32, place: u32) -> Position {
         Position { step, place, turns: SmallVec::new() }
     }
 
-    /// The next call and the way to the place behind it, if no loop begins or ends before it.
+    /// Returns the next call and the way to the place behind it, if no loop begins or ends before it.
     #[inline(always)]
     pub(super) fn at_call(&self, steps: &[Step]) -> Option<(u32, Way)> {
         let begin = match steps[self.step as usize] {
@@ -97,7 +97,7 @@ impl Position {
         }
     }
 
-    /// The turn, from 0, of the innermost loop around, which has so many.
+    /// Returns the turn, from 0, of the innermost loop around, which has so many.
     #[inline]
     pub(super) fn turn(&self, turns: u32) -> usize {
         self.turns.last().map_or(0, |&left| u64::from(turns).saturating_sub(left) as usize)
@@ -114,7 +114,7 @@ impl Position {
         }
     }
 
-    /// The next call; O(depth of loops) at most and O(1) mostly.
+    /// Returns the next call; O(depth of loops) at most and O(1) mostly.
     #[inline]
     pub(super) fn next(&mut self, steps: &[Step], columns: &Columns) -> Option<u32> {
         loop {

@@ -91,7 +91,7 @@ impl Ready {
             && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
     }
 
-    /// As one of a series, with this rank.
+    /// Returns it as one of a series, with this rank.
     #[inline(always)]
     pub(super) fn start(&self, peer: u32) -> Start {
         Start { peer, tag: self.tag, bytes: self.bytes, number: self.number }
@@ -130,13 +130,13 @@ fn same(cell: Cell) -> Option<i64> {
 }
 
 impl Replay<'_> {
-    /// A call of the series at the cursor; `None` if it is with none of these partners.
+    /// Returns a call of the series at the cursor; `None` if it is with none of these partners.
     #[inline(always)]
     pub(super) fn in_series(&self, cursor: &Cursor, ready: &Ready, partners: &Partners) -> Option<Start> {
         self.partner(cursor, ready.rank, partners).map(|peer| ready.start(peer))
     }
 
-    /// The rank in a cell, if it is one of these partners.
+    /// Returns the rank in a cell, if it is one of these partners.
     #[inline(always)]
     pub(super) fn partner(&self, cursor: &Cursor, rank: Cell, partners: &Partners) -> Option<u32> {
         let told = Peer::of(self.columns.number(rank, &cursor.position));
@@ -144,7 +144,7 @@ impl Replay<'_> {
         (peer.wrapping_sub(partners.first) < partners.count).then_some(peer)
     }
 
-    /// The message of the rank at the cursor; `None` if its call is one for the general way.
+    /// Returns the message of the rank at the cursor; `None` if its call is one for the general way.
     #[inline(always)]
     pub(super) fn ready(&self, caller: &Caller, cursor: &Cursor, ready: &Ready) -> Option<Message> {
         let Ready { what, rank, tag, comm, bytes, .. } = *ready;

@@ -72,13 +72,13 @@ impl Volleys {
         self.at[position.step as usize] != NONE
     }
 
-    /// The one that begins where a rank is, if the rank has a turn left where one ends.
+    /// Returns the one that begins where a rank is, if the rank has a turn left where one ends.
     #[inline(always)]
     pub(super) fn at(&self, position: &Position) -> Option<&Planned> {
         self.begun(position).filter(|planned| planned.behind().way(position).is_some())
     }
 
-    /// The one that begins where a rank is.
+    /// Returns the one that begins where a rank is.
     #[inline(always)]
     pub(super) fn begun(&self, position: &Position) -> Option<&Planned> {
         self.all.get(self.at[position.step as usize] as usize)
@@ -96,7 +96,7 @@ impl Volleys {
     }
 }
 
-/// The volley that begins at a step, in its loop's next turn too.
+/// Returns the volley that begins at a step, in its loop's next turn too.
 fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begin: usize) -> Option<Planned> {
     let (mut starts, mut rows, mut others, mut path) =
         (Vec::new(), Vec::<(u16, Starts, u32)>::new(), Vec::new(), Vec::new());
@@ -155,7 +155,7 @@ fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begi
     })
 }
 
-/// The numbers of the requests that these make.
+/// Returns the numbers of the requests that these make.
 fn numbers(rows: &[(u16, Starts, u32)], starts: &[Start]) -> impl Iterator<Item = u32> {
     let what = rows.iter().flat_map(|&(_, what, count)| (0..count).map(move |_| what));
     what.zip(starts).filter(|(what, _)| *what != Starts::Sends).map(|(_, start)| start.number)

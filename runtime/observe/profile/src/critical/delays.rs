@@ -23,7 +23,7 @@ struct DelaySum {
     compute: u128,
 }
 
-/// All delays by their places, and what they cost where they began.
+/// Returns all delays by their places, and what they cost where they began.
 pub fn delays(
     reader: &mut StepsReader,
     names: &[&(String, String)],
@@ -98,7 +98,7 @@ impl Waiting {
         self.cursor.pass();
     }
 
-    /// The last step that lost anything, of those that are not passed.
+    /// Returns the last step that lost anything, of those that are not passed.
     fn loss(&mut self, reader: &mut StepsReader) -> io::Result<Option<CallStep>> {
         while let Some(step) = reader.last(&mut self.cursor)? {
             if step.lost > 0 {

@@ -196,7 +196,7 @@ impl StepsWriter {
         })
     }
 
-    /// One more step of a rank: its number among those of the rank.
+    /// Returns one more step of a rank: its number among those of the rank.
     pub fn add(&mut self, rank: u32, step: CallStep) -> u32 {
         let rank = &mut self.ranks[(rank - self.first) as usize];
         rank.steps.push(step);
@@ -266,7 +266,7 @@ impl StepsWriter {
         self.table
     }
 
-    /// The latest clock at the end of the run, and whose; of several the lowest rank.
+    /// Returns the latest clock at the end of the run, and whose; of several the lowest rank.
     pub fn latest(&self) -> (u64, u32) {
         let clocks = (self.first..).zip(&self.ranks).map(|(number, rank)| (rank.clock, number));
         clocks.max_by_key(|&(clock, number)| (clock, !number)).unwrap_or((0, NOBODY))
@@ -310,7 +310,7 @@ impl StepsReader {
         Ok(())
     }
 
-    /// All ranks.
+    /// Returns all ranks.
     pub fn ranks(&self) -> Range<u32> {
         0..self.sources.iter().map(|source| source.own.end).max().unwrap_or(0)
     }
@@ -325,7 +325,7 @@ impl StepsReader {
         Ok(Cursor { steps: Vec::new(), before: u64::from_le_bytes(place), source })
     }
 
-    /// The last step that the cursor has not passed.
+    /// Returns the last step that the cursor has not passed.
     pub fn last(&mut self, cursor: &mut Cursor) -> io::Result<Option<CallStep>> {
         while cursor.steps.is_empty() && cursor.before != NOWHERE {
             self.read(cursor)?;

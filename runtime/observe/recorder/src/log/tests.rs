@@ -14,7 +14,7 @@ fn call<'a>(rank: u32, at: u64, name: &'static str, arguments: &'a [ArgumentValu
 
 const DONE: CallReturn = CallReturn { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
 
-/// The log of calls `(process, rank, entered, name)`, told in this order.
+/// Returns the log of calls `(process, rank, entered, name)`, told in this order.
 fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> String {
     let directory = scratch(name);
     let path = directory.join("log");

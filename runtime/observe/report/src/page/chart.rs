@@ -17,7 +17,7 @@ const SIDE: u64 = 128;
 /// Shades of a matrix.
 const SHADES: u32 = 8;
 
-/// One bar, divided as the parts are.
+/// Returns one bar, divided as the parts are.
 pub fn strip(label: &str, parts: &[(&str, u128)], classes: &[&str]) -> Markup {
     let whole: u128 = parts.iter().map(|(_, ps)| ps).sum();
     let mut from = 0.0;
@@ -76,8 +76,8 @@ fn chart(
     }
 }
 
-/// A chart whose columns are stretches of so many picoseconds: all of them end with the run, and a reader may
-/// zoom in (`script.js`).
+/// Returns a chart whose columns are stretches of so many picoseconds: all of them end with the run, and a
+/// reader may zoom in (`script.js`).
 fn over_time(
     label: &str,
     time_ps: u64,
@@ -118,7 +118,7 @@ pub fn links(links: &LinkUseSeries, time_ps: u64, label: &str) -> Markup {
     over_time(label, time_ps, links.bin_ps, &share_marks(), &areas)
 }
 
-/// A line at these heights, of 1, over columns.
+/// Returns a line at these heights, of 1, over columns.
 fn line(heights: impl Iterator<Item = f64>) -> String {
     let mut line = String::new();
     for (x, height) in heights.enumerate() {
@@ -225,7 +225,7 @@ pub fn heat_map(folded: &FoldedMatrix, ranks: u64, label: &str, amount: impl Fn(
     }
 }
 
-/// The pairs of a matrix that exchange most: who, and how much.
+/// Returns the pairs of a matrix that exchange most: who, and how much.
 pub fn greatest(folded: &FoldedMatrix, count: usize) -> Vec<(String, String, u128)> {
     let mut cells: Vec<_> = folded.cells.iter().collect();
     cells.sort_by_key(|(place, value)| (std::cmp::Reverse(**value), **place));

@@ -12,14 +12,16 @@ for (const table of document.querySelectorAll('table.sorts')) {
       const body = table.tBodies[0];
       const value = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
       const isNumber = heading.classList.contains('number');
-      const order = (a, b) => isNumber ? Number(value(a)) - Number(value(b)) : value(a).localeCompare(value(b));
+      const order = (a, b) =>
+        isNumber ? Number(value(a)) - Number(value(b)) : value(a).localeCompare(value(b));
       const rows = [...body.rows].sort((a, b) => down ? order(b, a) : order(a, b));
       body.append(...rows);
       said.textContent = `Sorted by ${button.textContent}, ${down ? 'greatest first' : 'least first'}.`;
     });
   });
 }
-// All pictures over time show the same part of the run, the whole at first: buttons, so that a keyboard can, and a click into a picture.
+// All pictures over time show the same part of the run, the whole at first: buttons, so that a keyboard can,
+// and a click into a picture.
 const charts = [...document.querySelectorAll('svg[data-bin]')];
 const zoom = document.getElementById('zoom');
 const axes = [...document.querySelectorAll('.below[data-zoom]')];
@@ -27,7 +29,8 @@ const whole = Number(axes[0]?.dataset.zoom ?? 0);
 if (zoom && charts.length && whole > 0) {
   let [from, until] = [0, whole];
   const time = (ps) => {
-    const [scale, unit] = [[1e12, 's'], [1e9, 'ms'], [1e6, 'us'], [1e3, 'ns'], [1, 'ps']].find(([scale]) => ps >= scale) ?? [1, 's'];
+    const [scale, unit] = [[1e12, 's'], [1e9, 'ms'], [1e6, 'us'], [1e3, 'ns'], [1, 'ps']]
+      .find(([scale]) => ps >= scale) ?? [1, 's'];
     return `${Number((ps / scale).toPrecision(4))} ${unit}`;
   };
   const show = (middle, length) => {

@@ -60,8 +60,8 @@ impl RouterLayout {
     }
 }
 
-/// A cell for each router or block of routers, darker where a link was busier, with a bar below for the
-/// ranks.
+/// Returns a cell for each router or block of routers, darker where a link was busier, with a bar below for
+/// the ranks.
 pub fn topology(map: &LoadMap, routers: u64) -> Markup {
     let layout = RouterLayout::of(map.row.into(), map.cells.len() as u64);
     let most = map.cells.iter().map(|cell| cell.use_max).fold(0.0, f64::max);

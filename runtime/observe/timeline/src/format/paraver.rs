@@ -62,7 +62,7 @@ impl<W: Write> Paraver<W> {
         Ok(Paraver { out, ranks: head.ranks.clone(), types })
     }
 
-    /// The number of a rank's task, and of its processor.
+    /// Returns the number of a rank's task, and of its processor.
     fn task(&self, rank: u32) -> usize {
         self.ranks.partition_point(|&known| known < rank) + 1
     }

@@ -59,7 +59,7 @@ impl<'a> RankColumns<'a> {
         }
     }
 
-    /// The ranks whose numbers these are.
+    /// Returns the ranks whose numbers these are.
     fn ranks(&self) -> impl Iterator<Item = u32> + Clone {
         self.ranks.iter().flat_map(|&rank| std::iter::repeat_n(rank, self.turns))
     }
@@ -102,12 +102,12 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The columns, the calls of all shapes, and of which kinds these are.
+    /// Returns the columns, the calls of all shapes, and of which kinds these are.
     pub fn finish(self) -> (Dictionary<Told>, Calls, Kinds<'a>) {
         (self.columns, self.calls, self.kinds)
     }
 
-    /// The shape of some ranks, whose steps these are.
+    /// Returns the shape of some ranks, whose steps these are.
     pub fn shape(&mut self, steps: &[Step], ranks: &[u32]) -> NumberedShape {
         let of_rank = |&rank: &u32| match self.done.class_of[rank as usize] {
             NOTHING => &[] as &[i64],
@@ -181,7 +181,7 @@ impl<'a> Columns<'a> {
         call
     }
 
-    /// The bytes of a column of these values of a group.
+    /// Returns the bytes of a column of these values of a group.
     fn folded(&self, group: &RankColumns, values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
         if group.ranks.len() == self.builder.ranks as usize {
             column::write_of_ranks(&values.collect::<Vec<i64>>(), group.turns)
@@ -197,7 +197,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The cell of a number, made if it is not known yet.
+    /// Returns the cell of a number, made if it is not known yet.
     fn cell(
         &mut self,
         group: &RankColumns,
@@ -253,7 +253,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The value that all are; `None` if they differ or there is none.
+/// Returns the value that all are; `None` if they differ or there is none.
 fn same(mut values: impl Iterator<Item = i64>) -> Option<i64> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)

@@ -68,7 +68,7 @@ pub struct ShapeWriter<'a> {
 }
 
 impl<'a> ShapeWriter<'a> {
-    /// With nothing in its dictionaries.
+    /// Builds it with nothing in its dictionaries.
     pub fn new(builder: &'a Builder) -> ShapeWriter<'a> {
         let (functions, sites, names) = (Names::default(), Names::default(), Names::default());
         ShapeWriter { builder, functions, sites, names, types: Dictionary::default() }

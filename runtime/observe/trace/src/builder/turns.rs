@@ -189,9 +189,9 @@ impl<'a> Folder<'a> {
         (steps, counts)
     }
 
-    /// A group whose calls say what goes by the turns of the loop around alone, with what they say: short
-    /// loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too much to
-    /// look at.
+    /// Returns a group whose calls say what goes by the turns of the loop around alone, with what they say:
+    /// short loops are unrolled where it goes by those of an outer one. `None` if that is too much, or too
+    /// much to look at.
     fn looked_through(
         &self,
         mut steps: Vec<Step>,
@@ -332,8 +332,8 @@ impl LoopForm {
     }
 }
 
-/// After how many of so many turns two things come again that do so after `a` and `b`, which divide the
-/// turns.
+/// Returns after how many of so many turns two things come again that do so after `a` and `b`, which divide
+/// the turns.
 fn together_after(a: u64, b: u64, turns: u64) -> u64 {
     let (mut common, mut rest) = (a, b);
     while rest > 0 {
@@ -342,7 +342,7 @@ fn together_after(a: u64, b: u64, turns: u64) -> u64 {
     (a / common * b).min(turns)
 }
 
-/// After how many turns a lane says the same again: what divides its turns.
+/// Returns after how many turns a lane says the same again: what divides its turns.
 fn period(lane: &Lane) -> u64 {
     let said: Vec<&[i64]> =
         lane.iter().flat_map(|&(count, numbers)| std::iter::repeat_n(numbers, count as usize)).collect();

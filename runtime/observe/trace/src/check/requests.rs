@@ -25,7 +25,7 @@ pub(super) struct Requests {
     made: BTreeMap<i64, TracedRequest>,
 }
 
-/// The slots of requests in an argument; `None` for the standard's null.
+/// Returns the slots of requests in an argument; `None` for the standard's null.
 fn slots(argument: &Argument) -> Vec<Option<i64>> {
     fn add(field: &Field, numbers: &mut impl Iterator<Item = i64>, all: &mut Vec<Option<i64>>) {
         match field {
@@ -83,7 +83,7 @@ impl Requests {
         }
     }
 
-    /// The request that a call makes.
+    /// Returns the request that a call makes.
     fn of(&self, checker: &Checker, view: &RankView, event: &RankCall, at: CallIdentity) -> TracedRequest {
         let (name, roles, position) = (checker.name(event), checker.roles(event), view.position(event));
         let number = |name: &str| roles.find(event, name).and_then(|argument| argument.number());
@@ -190,7 +190,7 @@ impl Requests {
         }
     }
 
-    /// The rank has made its last call.
+    /// Records that the rank has made its last call.
     pub(super) fn end(self, checker: &mut Checker) {
         for made in self.made.values().filter(|made| made.is_active) {
             let place = checker.place(made.at);

@@ -127,7 +127,7 @@ impl FoldedItems {
         Ok(all)
     }
 
-    /// The value at a place, and the sum of those before it.
+    /// Returns the value at a place, and the sum of those before it.
     fn at(&self, mut place: u64) -> Option<(i64, i64)> {
         let mut sum = 0i64;
         for part in &self.parts {
@@ -268,8 +268,8 @@ impl Folded {
         bytes.push(u8::from(self.differences));
         self.parts.write(bytes);
     }
-    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10
-    /// 3x(1)` for 10 and three differences of 1, each to the value before.
+    /// Returns its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and
+    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.parts.text(&mut text);
@@ -279,7 +279,7 @@ impl Folded {
     pub fn len(&self) -> u64 {
         self.parts.length
     }
-    /// The value at a place; O(bytes that it was read from).
+    /// Returns the value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         let (value, before) = self.parts.at(place)?;
         Some(if self.differences { before.wrapping_add(value) } else { value })

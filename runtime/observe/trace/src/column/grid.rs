@@ -102,7 +102,7 @@ impl GridVector {
         }
     }
 
-    /// As people read it.
+    /// Returns it as people read it.
     pub fn text(&self) -> String {
         let mut text = format!("g {} {}", self.side, self.turns);
         for term in &self.terms {
@@ -125,7 +125,7 @@ impl GridVector {
         [rank % self.side, rank / self.side, turn].map(|at| at as i64)
     }
 
-    /// The value at a place; O(bytes that it was read from).
+    /// Returns the value at a place; O(bytes that it was read from).
     pub fn at(&self, place: u64) -> Option<i64> {
         let at = (place < self.len()).then(|| self.of_place(place))?;
         self.terms.iter().try_fold(0i64, |sum, term| {
@@ -271,7 +271,7 @@ impl<'a> SquareValues<'a> {
         sums
     }
 
-    /// The table by these sums, if they tell the values.
+    /// Returns the table by these sums, if they tell the values.
     fn fill(&self, sums: &[GridSum], values: &[i64]) -> Option<Vec<i64>> {
         let places: u64 = sums.iter().map(|sum| sum.modulus).product();
         let mut table: Vec<Option<i64>> =
@@ -295,7 +295,7 @@ impl<'a> SquareValues<'a> {
         (0..side).flat_map(move |y| (0..side).flat_map(move |x| (0..turns).map(move |turn| [x, y, turn])))
     }
 
-    /// The tables that change least often: one by a sum or by two, or two.
+    /// Returns the tables that change least often: one by a sum or by two, or two.
     fn tables(&self) -> Option<Vec<Found>> {
         let sums = self.sums();
         let one = sums.iter().map(|&sum| vec![sum]);
@@ -317,7 +317,7 @@ impl<'a> SquareValues<'a> {
         by_two.chain(usual).min_by_key(|found: &(usize, _)| found.0).map(|(_, found)| found)
     }
 
-    /// The tables that tell the values, by these sums.
+    /// Returns the tables that tell the values, by these sums.
     fn filled(
         &self,
         ways: impl Iterator<Item = Vec<GridSum>>,
@@ -326,7 +326,7 @@ impl<'a> SquareValues<'a> {
         ways.filter_map(|sums| self.fill(&sums, values).map(|table| (sums, table)))
     }
 
-    /// The one that changes least often, and how often.
+    /// Returns the one that changes least often, and how often.
     fn least(&self, ways: impl Iterator<Item = Vec<GridSum>>, values: &[i64]) -> Option<(usize, Found)> {
         self.filled(ways, values)
             .map(|(sums, table)| (changes(&sums, &table), (sums, table)))
@@ -354,7 +354,7 @@ impl<'a> SquareValues<'a> {
     }
 }
 
-/// A table whose rows differ by a number each, as one of these and one of its first row.
+/// Returns a table whose rows differ by a number each, as one of these and one of its first row.
 fn separated((sums, table): &Found) -> Option<Vec<Found>> {
     let &[row, column] = sums.as_slice() else { return None };
     let mut rows = table.chunks(column.modulus as usize);
@@ -437,7 +437,7 @@ mod tests {
         }
     }
 
-    /// The faces of cells of a grid that the square's side does not divide, in each turn other cells.
+    /// Returns the faces of cells of a grid that the square's side does not divide, in each turn other cells.
     fn faces(side: i64) -> Vec<i64> {
         let length = |cell: i64| 3 + i64::from(cell < side / 5) - i64::from(cell == 0 || cell == side - 1);
         square(side, side - 1, |x, y, turn| {

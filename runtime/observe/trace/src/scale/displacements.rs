@@ -1,7 +1,7 @@
 //! Where blocks begin that have other lengths.
 
-/// The displacements of blocks that had lengths and displacements, and have other lengths: one behind the
-/// other, in the order in which they lay, from where the first was. Where no length changes none of them
+/// Returns the displacements of blocks that had lengths and displacements, and have other lengths: one behind
+/// the other, in the order in which they lay, from where the first was. Where no length changes none of them
 /// moves; where one does, gaps between blocks are closed, since nothing says what they were for.
 pub fn packed(before: &[i64], after: &[i64], displacements: &[i64], unit: impl Fn(usize) -> i64) -> Vec<i64> {
     if before == after {

@@ -129,8 +129,8 @@ impl CallSizes {
     }
 }
 
-/// The first elements of an array, each with the place of its first number: those that have none of their own
-/// may be more than there is memory for.
+/// Returns the first elements of an array, each with the place of its first number: those that have none of
+/// their own may be more than there is memory for.
 fn elements((list, at): (&Field, usize), most: usize) -> Vec<(&Field, usize)> {
     let Field::List(runs) = list else { return Vec::new() };
     let each = runs.iter().flat_map(|(length, field)| (0..*length).map(move |_| field));
@@ -144,7 +144,7 @@ fn elements((list, at): (&Field, usize), most: usize) -> Vec<(&Field, usize)> {
     fields.into_iter().zip(places).collect()
 }
 
-/// The size and extent of a datatype; `None` of what is none.
+/// Returns the size and extent of a datatype; `None` of what is none.
 fn datatype(trace: &Trace, (field, at): (&Field, usize)) -> Option<(LengthSource, LengthSource)> {
     match field {
         Field::Datatype(Some(place)) => {
@@ -159,7 +159,7 @@ fn datatype(trace: &Trace, (field, at): (&Field, usize)) -> Option<(LengthSource
     }
 }
 
-/// The counts of an argument, which is one or an array, of a datatype or an array of them.
+/// Returns the counts of an argument, which is one or an array, of a datatype or an array of them.
 fn each(trace: &Trace, counts: (&Field, usize), types: (&Field, usize)) -> Vec<ElementCount> {
     let places: Vec<usize> = match counts.0 {
         Field::Count | Field::Integer => vec![counts.1],

@@ -58,7 +58,7 @@ impl CellValues {
         CellValues::Each(values)
     }
 
-    /// For how many ranks there are numbers; `None`: the same for all.
+    /// Returns for how many ranks there are numbers; `None`: the same for all.
     fn len(&self) -> Option<usize> {
         if let CellValues::Each(values) = self { Some(values.len()) } else { None }
     }
@@ -136,7 +136,7 @@ impl<'t> CallResizer<'t> {
         Ok(all)
     }
 
-    /// A sentence about a call of the rank at a place of a shape.
+    /// Returns a sentence about a call of the rank at a place of a shape.
     fn told(&self, call: u32, shape: usize, place: usize, why: &str) -> String {
         let (mut rank, mut at, mut before) = (0, 0u32, 0);
         self.trace.shape_of.each(|of| {
@@ -192,7 +192,7 @@ impl<'t> CallResizer<'t> {
         Ok(self.calls.place((*template, changed, kind)))
     }
 
-    /// A cell that stays what it was.
+    /// Returns a cell that stays what it was.
     fn kept(&mut self, cell: Cell) -> Cell {
         let Cell::Column(column) = cell else { return cell };
         let place = *self.column_of.entry(column).or_insert_with(|| {
@@ -210,7 +210,7 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// A cell of these numbers, which take the place of another's.
+    /// Returns a cell of these numbers, which take the place of another's.
     fn cell(&mut self, values: Vec<i64>, before: Cell) -> Cell {
         match values.first() {
             Some(&first) if values.iter().all(|&value| value == first) => Cell::Same(first),
@@ -227,8 +227,8 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// The count that takes the place of another, of elements that have so many bytes, and the greatest that
-    /// it is.
+    /// Returns the count that takes the place of another, of elements that have so many bytes, and the
+    /// greatest that it is.
     fn count(&mut self, count: Cell, element: Cell) -> Result<(Cell, i64), Why> {
         if let Some(&known) = self.counts.get(&(count, element)) {
             return Ok(known);
@@ -329,7 +329,7 @@ impl<'t> CallResizer<'t> {
     }
 }
 
-/// A number of a call as a cell.
+/// Returns a number of a call as a cell.
 fn known(cells: &[Cell], number: LengthSource) -> Cell {
     match number {
         LengthSource::Always(value) => Cell::Same(value),

@@ -102,7 +102,8 @@ impl Comms {
         Some((instance(4)?, instance(6)?, fact(2)?))
     }
 
-    /// The members of all communicators, in their order and by their ranks in `MPI_COMM_WORLD`; O(members).
+    /// Returns the members of all communicators, in their order and by their ranks in `MPI_COMM_WORLD`;
+    /// O(members).
     ///
     /// # Errors
     /// If a communicator has something else than ranks 0 and up that differ.

@@ -59,7 +59,7 @@ pub struct RankCall<'a> {
 }
 
 impl RankCall<'_> {
-    /// The call's place in [`Trace::calls`].
+    /// Returns the call's place in [`Trace::calls`].
     pub fn call(&self) -> u32 {
         self.made.call
     }
@@ -91,7 +91,7 @@ impl<'a> RankView<'a> {
         column.map_or(1, |column| (self.trace.columns[column as usize].len() / self.size).max(1))
     }
 
-    /// A call of the rank's shape as this rank makes it.
+    /// Returns a call of the rank's shape as this rank makes it.
     pub fn event(&self, made: Made) -> RankCall<'_> {
         let (template, cells) = &self.trace.calls[made.call as usize];
         let all = self.numbers[made.call as usize]
@@ -149,7 +149,7 @@ impl<'a> RankView<'a> {
         }
     }
 
-    /// All calls in order.
+    /// Returns all calls in order.
     pub fn calls(&self) -> Calls<'_> {
         Calls { view: self, levels: vec![LoopFrame { acts: self.acts(), place: 0, left: 1 }] }
     }

@@ -24,7 +24,7 @@ impl Long {
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
-    /// The first message with this envelope: `(node, place)`.
+    /// Returns the first message with this envelope: `(node, place)`.
     #[inline]
     pub fn first_like(&self, message: &Envelope) -> Option<(u32, u32)> {
         let at = self.first_of(&(message.context, message.source, message.tag as u32), Order::Exact);
@@ -69,7 +69,7 @@ impl Long {
         }
     }
 
-    /// The first message that fits a pattern and is not in `taken`: `(node, place)`.
+    /// Returns the first message that fits a pattern and is not in `taken`: `(node, place)`.
     pub fn first(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
         let accepts = |&at: &u32| {
             let node = self.entries[at as usize].node;

@@ -40,7 +40,7 @@ impl Mpi {
         })?)
     }
 
-    /// A reduction of any mode.
+    /// Returns a reduction of any mode.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn reduction_of(

@@ -101,7 +101,7 @@ impl LinkReport {
     }
 }
 
-/// A line for each direction of each cable.
+/// Returns a line for each direction of each cable.
 pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
     let mut csv =
         String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
@@ -123,8 +123,8 @@ pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String
     csv
 }
 
-/// Every direction of every cable, in the order of routers and ports, then endpoints; shares of `duration`
-/// picoseconds.
+/// Returns every direction of every cable, in the order of routers and ports, then endpoints; shares of
+/// `duration` picoseconds.
 pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let Some(shard) = shards.first() else { return Vec::new() };
     let fabric = &shard.fabric;
@@ -171,7 +171,7 @@ pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     links
 }
 
-/// The kinds of links, over all links of each.
+/// Returns the kinds of links, over all links of each.
 pub(crate) fn kinds(fabric: &PacketFabric, links: &[LinkReport]) -> Vec<KindReport> {
     let (buffer, lanes) = (f64::from(fabric.switching.buffer), f64::from(fabric.switching.lanes));
     let kinds = fabric.links.iter().enumerate();

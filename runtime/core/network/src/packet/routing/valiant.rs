@@ -20,13 +20,13 @@ impl Valiant {
     }
 }
 
-/// The router that a packet's detour would go by: by hash, independent of other choices made by it.
+/// Returns the router that a packet's detour would go by: by hash, independent of other choices made by it.
 pub(crate) fn detour(paths: &dyn Paths, packet: &Packet) -> u32 {
     paths.detour(pick(packet.hash.wrapping_mul(0x9e37_79b1), 1, paths.detours()))
 }
 
-/// The next port on the way to `packet.via`, or to its destination once the detour is made; `None` at the
-/// destination's router.
+/// Returns the next port on the way to `packet.via`, or to its destination once the detour is made; `None` at
+/// the destination's router.
 pub(crate) fn next_port(paths: &dyn Paths, router: u32, packet: &mut Packet) -> Option<u32> {
     if packet.via != NONE && paths.detour_made(router, packet.via) {
         packet.via = NONE;

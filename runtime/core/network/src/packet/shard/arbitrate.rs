@@ -7,8 +7,8 @@ use crate::packet::port::{NEVER, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
 
 impl Shard {
-    /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit
-    /// comes).
+    /// Returns the virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a
+    /// credit comes).
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
         if !self.input_busy.is_empty() && packet.upstream != NONE {
@@ -26,7 +26,7 @@ impl Shard {
         self.roomiest(output, packet.size, packet.bubble.is_set(), packet.lanes.into(), now)
     }
 
-    /// The virtual channel of a range with the most room, if it has enough.
+    /// Returns the virtual channel of a range with the most room, if it has enough.
     pub(super) fn roomiest(
         &self,
         output: u32,

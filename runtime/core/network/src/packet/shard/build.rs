@@ -71,13 +71,13 @@ impl ShardAssignment {
         }
     }
 
-    /// The position of the first router that shards share.
+    /// Returns the position of the first router that shards share.
     fn first_shared(&self, shard: usize) -> u32 {
         (self.routers[shard].len() - self.shared.as_ref().map_or(0, |shared| shared.routers.len())) as u32
     }
 }
 
-/// A shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
+/// Returns a shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
 pub(crate) fn build(
     fabric: &Arc<PacketFabric>,
     partition: &ShardAssignment,
@@ -88,8 +88,8 @@ pub(crate) fn build(
     ShardBuilder { fabric, partition, me }.shard(width, statistics)
 }
 
-/// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which
-/// costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
+/// Returns a wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap,
+/// which costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
 fn wheel(fabric: &PacketFabric, width: u32) -> TimingWheel<PacketEvent> {
     let bits = |number: u64| u64::BITS - number.leading_zeros();
     let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
@@ -205,7 +205,7 @@ impl ShardBuilder<'_> {
         }
     }
 
-    /// A router's port and its kind of link.
+    /// Returns a router's port and its kind of link.
     fn port(&self, router: u32, port: u32, first_interface: u32, others: &mut Vec<u8>) -> (Port, u8) {
         let (fabric, partition) = (self.fabric, self.partition);
         let (buffer, stride) = (fabric.switching.buffer, fabric.stride.divisor());

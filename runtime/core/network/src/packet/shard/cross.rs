@@ -109,7 +109,7 @@ impl Shard {
         self.shared.firsts.get(self.me).is_some_and(|&first| port >= first && port < self.first_interface)
     }
 
-    /// The shard at the other end of a port that leads to one.
+    /// Returns the shard at the other end of a port that leads to one.
     #[inline]
     pub(super) fn other_shard(&self, port: u32) -> usize {
         if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }

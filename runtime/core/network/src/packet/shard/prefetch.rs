@@ -140,7 +140,7 @@ impl Shard {
         }
     }
 
-    /// The last of the requesters that wait at a port.
+    /// Returns the last of the requesters that wait at a port.
     #[inline]
     fn last_requester(&self, port: u32) -> Option<(u32, &Requester)> {
         let port = self.at.ports.get(port)?;
@@ -213,7 +213,7 @@ impl Shard {
         }
     }
 
-    /// The requester whose turn it is at a port, most likely.
+    /// Returns the requester whose turn it is at a port, most likely.
     #[inline]
     fn first_requester(&self, port: u32) -> Option<&Requester> {
         let (ring, last) = self.last_requester(port)?;
@@ -242,7 +242,7 @@ impl Shard {
         }
     }
 
-    /// The interface at which an event happens, if it is one.
+    /// Returns the interface at which an event happens, if it is one.
     #[inline]
     fn interface(&self, event: PacketEvent) -> Option<usize> {
         event.place().checked_sub(self.first_interface).map(|interface| interface as usize)

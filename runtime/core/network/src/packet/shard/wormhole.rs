@@ -125,7 +125,7 @@ impl Wormhole {
         }
     }
 
-    /// Bytes at each input port, for the report of a deadlock.
+    /// Returns the bytes at each input port, for the report of a deadlock.
     pub(super) fn waiting(&self, lanes: u32) -> Vec<(u32, u32)> {
         let bytes = |inputs: &[InputVc]| inputs.iter().map(|input| input.flits * self.flit).sum();
         (0..).zip(self.inputs.chunks(lanes as usize).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()
@@ -390,8 +390,8 @@ impl Shard {
         end
     }
 
-    /// The room of a flit in a buffer is known to be free at the other end of the cable, at `upstream`, once
-    /// its credit is there.
+    /// Records that the room of a flit in a buffer is known to be free at the other end of the cable, at
+    /// `upstream`, once its credit is there.
     fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
         if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {

@@ -74,7 +74,7 @@ impl KeyedValues {
         Ok(this)
     }
 
-    /// An error about the value of `key`, or about the whole if it has none.
+    /// Returns an error about the value of `key`, or about the whole if it has none.
     pub(crate) fn wrong(&self, key: &str, sentence: impl Into<String>) -> Wrong {
         Wrong { at: self.given(key).map(|given| given.at), sentence: sentence.into() }
     }
@@ -122,7 +122,7 @@ impl KeyedValues {
         }
     }
 
-    /// A number that must be there and at least 1.
+    /// Returns a number that must be there and at least 1.
     pub(crate) fn required(&self, key: &str, what: &str) -> Result<u32, Wrong> {
         match self.number(key)? {
             None => Err(self.wrong(key, format!("{key}= is missing: {what}"))),
@@ -131,7 +131,7 @@ impl KeyedValues {
         }
     }
 
-    /// A number that is at least 1 if it is there.
+    /// Returns a number that is at least 1 if it is there.
     pub(crate) fn positive(&self, key: &str, default: u32) -> Result<u32, Wrong> {
         match self.number(key)? {
             Some(0) => Err(self.wrong(key, format!("{key}=0 is impossible: at least 1"))),
@@ -162,7 +162,7 @@ impl KeyedValues {
             .ok_or_else(|| self.wrong(key, format!("{key}={text} is not between {least} and 2^31 bytes")))
     }
 
-    /// The sides, such as `8x8x4`: first without a key, or as `sides=`.
+    /// Returns the sides, such as `8x8x4`: first without a key, or as `sides=`.
     pub(crate) fn sides(&self) -> Result<Vec<u32>, Wrong> {
         let given = self.given("sides").or(self.size.as_ref());
         let GivenValue { text, at } =
@@ -180,7 +180,7 @@ impl KeyedValues {
         }
     }
 
-    /// A list such as `16x8`.
+    /// Returns a list such as `16x8`.
     pub(crate) fn list(&self, key: &str, what: &str) -> Result<Vec<u32>, Wrong> {
         let text = self.text(key).ok_or_else(|| self.wrong(key, format!("{key}= is missing: {what}")))?;
         let error = || self.wrong(key, format!("{key}={text} is not a list such as 16x8: {what}"));
@@ -201,7 +201,7 @@ impl KeyedValues {
     }
 }
 
-/// A number of bytes: `512`, `64KiB`, `1MB`.
+/// Returns a number of bytes: `512`, `64KiB`, `1MB`.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let scale = match text[split..].trim() {

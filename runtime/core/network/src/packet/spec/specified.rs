@@ -40,17 +40,17 @@ pub(crate) struct Cabled<T> {
 }
 
 impl<T: Topology + 'static> Cabled<T> {
-    /// With one kind of link.
+    /// Builds it with one kind of link.
     pub(crate) fn new(topology: T, setting: &Setting) -> Cabled<T> {
         Cabled { topology: Arc::new(topology), paths: None, links: vec![setting.link.clone()] }
     }
 
-    /// With other kinds of links.
+    /// Builds it with other kinds of links.
     pub(crate) fn with_links(self, links: Vec<LinkKind>) -> Cabled<T> {
         Cabled { links, ..self }
     }
 
-    /// With its own shortest paths.
+    /// Builds it with its own shortest paths.
     pub(crate) fn with_paths(self) -> Cabled<T>
     where
         T: Paths,

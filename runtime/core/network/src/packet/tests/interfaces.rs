@@ -163,7 +163,7 @@ fn pairs_share_an_interface_evenly() {
     assert!(*least >= 3 * 253 * 4096 * 800, "{ends:?}");
 }
 
-/// The results of synthetic traffic in which messages of several packets wait.
+/// Returns the results of synthetic traffic in which messages of several packets wait.
 fn simulated(queue: &str, threads: u32) -> String {
     let traffic = TrafficRun {
         spec: parse(&format!("torus:4x4x2,packet=512,l=20ns{queue}")).unwrap(),

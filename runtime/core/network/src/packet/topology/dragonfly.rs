@@ -25,7 +25,7 @@ pub(crate) struct Dragonfly {
 pub(crate) const GLOBAL: usize = 1;
 
 impl Dragonfly {
-    /// All at least 1.
+    /// Returns all at least 1.
     pub(crate) fn new(p: u32, a: u32, h: u32, g: u32) -> Result<Dragonfly, String> {
         let links = u64::from(a) * u64::from(h);
         if u64::from(g) > links + 1 {
@@ -43,7 +43,7 @@ impl Dragonfly {
         Ok(Dragonfly { p: Divisor::new(p), a: Divisor::new(a), h: Divisor::new(h), g, multiplicity })
     }
 
-    /// The router and port of `group`'s `copy`-th link to group `to`.
+    /// Returns the router and port of `group`'s `copy`-th link to group `to`.
     fn gateway(&self, group: u32, to: u32, copy: u32) -> (u32, u32) {
         let link = copy * (self.g - 1) + to - u32::from(to > group);
         let (router, port) = self.h.split(link);
@@ -56,7 +56,8 @@ impl Dragonfly {
         1 + u32::from(self.gateway(a, b, copy).0 != from) + u32::from(self.gateway(b, a, copy).0 != to)
     }
 
-    /// The port of `from`, which is in `group`, on the way to that group's `copy`-th link to group `to`.
+    /// Returns the port of `from`, which is in `group`, on the way to that group's `copy`-th link to group
+    /// `to`.
     fn port_by(&self, from: u32, group: u32, to: u32, copy: u32) -> u32 {
         let (gateway, port) = self.gateway(group, to, copy);
         if gateway == from { port } else { self.local_port(from, gateway) }
@@ -85,7 +86,7 @@ pub(super) const GROUPED_REQUIRED: &[&str] = &["p", "a", "h"];
 /// all-to-all waits there.
 pub(super) const GROUPED_ROUTING: &str = "ugal-l";
 
-/// Their values: p, a, h and g.
+/// Returns their values: p, a, h and g.
 pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), Wrong> {
     parameters.no_sides()?;
     let p = parameters.required("p", "endpoints of a router")?;
@@ -98,7 +99,7 @@ pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), W
     Ok((p, a, h, parameters.positive("g", all)?))
 }
 
-/// Their kinds of links: in groups, and between them (`GLOBAL`).
+/// Returns their kinds of links: in groups, and between them (`GLOBAL`).
 pub(super) fn group_links(parameters: &KeyedValues, setting: &Setting) -> Result<Vec<LinkKind>, Wrong> {
     let (l, b) = (setting.link.latency, setting.link.bandwidth);
     let global = (parameters.span("gl")?.unwrap_or(l), parameters.bandwidth("gb")?.unwrap_or(b));

@@ -35,7 +35,7 @@ impl GaloisField {
         })
     }
 
-    /// A power of the primitive element.
+    /// Returns a power of the primitive element.
     pub(crate) fn power(&self, exponent: u32) -> u32 {
         self.powers[(exponent % (self.q - 1)) as usize]
     }
@@ -67,8 +67,8 @@ impl GaloisField {
     }
 }
 
-/// The powers of x modulo x^k + `low` (its lower coefficients as digits), if they are all q - 1 elements but
-/// zero.
+/// Returns the powers of x modulo x^k + `low` (its lower coefficients as digits), if they are all q - 1
+/// elements but zero.
 fn powers(p: u32, q: u32, low: u32) -> Option<Vec<u32>> {
     let mut powers = vec![1];
     let mut power = 1;

@@ -37,8 +37,8 @@ impl HyperX {
         Ok(HyperX { sides, strides, routers: routers as u32, concentration: Divisor::new(concentration) })
     }
 
-    /// The port along the first line, from the last side on, in which the two routers differ; `None` if they
-    /// are one.
+    /// Returns the port along the first line, from the last side on, in which the two routers differ; `None`
+    /// if they are one.
     pub(crate) fn first_line(&self, from: u32, to: u32) -> Option<u32> {
         let (mut a, mut b, mut first) = (from, to, 0);
         for side in &self.sides {

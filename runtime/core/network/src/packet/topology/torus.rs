@@ -214,8 +214,8 @@ impl Paths for PacketTorus {
     }
 }
 
-/// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by
-/// `hash`.
+/// Returns the port of dimension-order routing towards `to`; which of two ways of equal length around a ring,
+/// by `hash`.
 #[inline]
 pub(crate) fn dimension_order(torus: &PacketTorus, from: u32, to: u32, hash: u32) -> Option<u32> {
     let (mut a, mut b) = (from, to);

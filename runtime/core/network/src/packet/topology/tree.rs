@@ -90,8 +90,8 @@ impl FatTree {
         Ok(this)
     }
 
-    /// The level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and which of
-    /// those that serve it.
+    /// Returns the level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and
+    /// which of those that serve it.
     #[inline(never)]
     fn place(&self, router: u32) -> (usize, u32, u32) {
         // Without branches, which would be guessed wrong.
@@ -100,7 +100,7 @@ impl FatTree {
         (level, block, member)
     }
 
-    /// The way down to `endpoint` if it is below `router`, else the way up.
+    /// Returns the way down to `endpoint` if it is below `router`, else the way up.
     #[inline(always)]
     pub(crate) fn way(&self, router: u32, endpoint: u32) -> TreePorts {
         let (level, block) = self.places.get(router as usize).copied().unwrap_or_else(|| {

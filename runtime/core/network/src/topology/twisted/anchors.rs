@@ -30,7 +30,7 @@ thread_local! {
     static SCRATCH: RefCell<SearchScratch> = RefCell::default();
 }
 
-/// The hops of a shortest path.
+/// Returns the hops of a shortest path.
 pub(super) fn distance(lattice: &Lattice, oracle: Option<&Oracle>, source: u32, destination: u32) -> u32 {
     // One instance for each number of dimensions, so that loops over them unroll.
     match lattice.dimensions.len() {
@@ -185,7 +185,7 @@ impl<const D: usize> Bound<D> {
         Bound { destination, straight, stride: Divisor::new(stride) }
     }
 
-    /// The hops of the walk to the destination, and a lower bound on those of any path.
+    /// Returns the hops of the walk to the destination, and a lower bound on those of any path.
     #[inline]
     fn to_go(&self, dimensions: &[LatticeDimension; D], place: &[u32; D]) -> (u32, u32) {
         let (mut walk, mut straight, mut around) = (0, 0, 0);

@@ -6,7 +6,7 @@ use super::lattice::{Lattice, MOST_DIMENSIONS as MOST, Place, TravelDirection};
 /// The search looks at up to `d! * 2^d` paths of `d` dimensions.
 pub(super) const MOST_DIMENSIONS: usize = 6;
 
-/// The fewest hops of a path that travels along each dimension at most once, in any order and either
+/// Returns the fewest hops of a path that travels along each dimension at most once, in any order and either
 /// way, wrapping or not, until that dimension's coordinate is the destination's. Cheapest
 /// direction first; a path is not followed beyond the length of the best one found.
 ///
@@ -52,8 +52,8 @@ impl BoundedSearch<'_> {
         }
     }
 
-    /// The way along dimension `k` to the destination's coordinate, wrapping once if need be: its length and
-    /// end.
+    /// Returns the way along dimension `k` to the destination's coordinate, wrapping once if need be: its
+    /// length and end.
     fn travel(&self, place: &Place, k: usize, way: TravelDirection) -> Option<(u32, Place)> {
         let (from, to) = (place[k], self.destination[k]);
         let straight =

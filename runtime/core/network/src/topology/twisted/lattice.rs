@@ -71,7 +71,7 @@ impl Lattice {
         self.dimensions.iter().map(|dimension| u64::from(dimension.side - 1)).sum()
     }
 
-    /// The coordinates of an endpoint, row-major, in the first of `D` places.
+    /// Returns the coordinates of an endpoint, row-major, in the first of `D` places.
     #[inline]
     pub(super) fn place<const D: usize>(&self, endpoint: u32) -> [u32; D] {
         place(&self.dimensions, endpoint)
@@ -222,7 +222,7 @@ pub(super) fn place<const D: usize>(dimensions: &[LatticeDimension], mut endpoin
     place
 }
 
-/// The endpoint at row-major coordinates.
+/// Returns the endpoint at row-major coordinates.
 #[inline]
 pub(super) fn endpoint(dimensions: &[LatticeDimension], place: &[u32]) -> u32 {
     place.iter().zip(dimensions).fold(0, |endpoint, (x, dimension)| endpoint * dimension.side + x)

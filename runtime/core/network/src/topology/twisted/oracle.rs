@@ -44,7 +44,7 @@ pub(super) enum DistanceBound {
 }
 
 impl Oracle {
-    /// The tables, where they are small enough.
+    /// Returns the tables, where they are small enough.
     pub(super) fn new(lattice: &Lattice) -> Option<Oracle> {
         let (r, long) = lattice.dimensions.iter().enumerate().max_by_key(|(_, dimension)| dimension.side)?;
         let side = long.side;
@@ -81,7 +81,7 @@ impl Oracle {
         Some(oracle)
     }
 
-    /// An endpoint's place in its section, and its place in the long dimension.
+    /// Returns an endpoint's place in its section, and its place in the long dimension.
     #[inline]
     fn split(&self, endpoint: u32) -> (usize, u32) {
         let (rest, low) = self.stride.split(endpoint);

@@ -20,7 +20,7 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Lines that say something, with their number from 1; `#` begins a comment.
+/// Returns the lines that say something, with their number from 1; `#` begins a comment.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let content = |line: &'_ str| line.split('#').next().map_or("", str::trim).len();
     (1..)
@@ -36,7 +36,7 @@ fn endpoint(text: &str, count: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("'{text}' is not an endpoint from 0 to {}", count - 1))
 }
 
-/// The destination of each of `count` endpoints, a line each.
+/// Returns the destination of each of `count` endpoints, a line each.
 pub(super) fn permutation(path: &Path, count: u32) -> Result<Vec<u32>, String> {
     let text = read(path)?;
     let mut taken = vec![false; count as usize];
@@ -78,7 +78,7 @@ impl DestinationWeights {
         !self.of(source).is_empty()
     }
 
-    /// A destination of a source that sends, by weight. O(log of its destinations).
+    /// Returns a destination of a source that sends, by weight. O(log of its destinations).
     pub(super) fn pick(&self, source: u32, random: &mut Random) -> u32 {
         let entries = self.of(source);
         let Some(&(last, sum)) = entries.last() else { return source };
@@ -87,7 +87,7 @@ impl DestinationWeights {
     }
 }
 
-/// Lines `SOURCE DESTINATION WEIGHT` over `count` endpoints; weights of a pair add up.
+/// Returns the lines `SOURCE DESTINATION WEIGHT` over `count` endpoints; weights of a pair add up.
 pub(super) fn matrix(path: &Path, count: u32) -> Result<DestinationWeights, String> {
     let text = read(path)?;
     let mut pairs = Vec::new();

@@ -104,7 +104,7 @@ fn old(spec: &Spec, types: &Types) -> (Old, Map) {
     (datatype.into(), map)
 }
 
-/// The call and the type map that the standard gives for it.
+/// Returns the call and the type map that the standard gives for it.
 pub fn map(spec: &Spec, types: &Types) -> (Constructor, Map) {
     let mut map = Map::default();
     let large = false;

@@ -19,7 +19,7 @@ pub(in super::super) fn recursive_halving(shape: &Shape, _: &Parameters) -> Rc<d
 }
 
 impl RecursiveHalving {
-    /// The blocks of positions `first..first + width`, in `whole`.
+    /// Returns the blocks of positions `first..first + width`, in `whole`.
     fn cut(&self, member: &Member, whole: Slice, first: u32, width: u32) -> Slice {
         let start = |position: u32| position + position.min(self.fold.folded);
         let offset = member.send.offset(start(first));

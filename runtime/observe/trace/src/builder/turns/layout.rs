@@ -141,7 +141,7 @@ impl Numbers<'_, '_> {
     }
 }
 
-/// The run of turns that a turn is in: where it ends, and what is said in it.
+/// Returns the run of turns that a turn is in: where it ends, and what is said in it.
 pub fn run_of<'a>(lane: &Lane<'a>, turn: u64) -> Option<(u64, &'a [i64])> {
     let mut end = 0;
     lane.iter().find_map(|&(count, numbers)| {

@@ -31,7 +31,7 @@ pub struct ClassWalk<'f, 'a> {
 }
 
 impl<'f, 'a> ClassWalk<'f, 'a> {
-    /// Before the first call.
+    /// Returns the state before the first call.
     pub fn new(
         folder: &'f Folder<'a>,
         steps: &[Step],
@@ -51,7 +51,7 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
         walk
     }
 
-    /// The steps of the innermost loop around, how often they are gone through, and which loop it is.
+    /// Returns the steps of the innermost loop around, how often they are gone through, and which loop it is.
     fn innermost(&self) -> (&[LoopNest], u64, Option<usize>) {
         let (mut steps, mut turns, mut which) = (self.steps.as_slice(), 1, None);
         for &(place, _) in &self.levels[..self.levels.len() - 1] {

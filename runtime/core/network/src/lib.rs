@@ -12,6 +12,7 @@ mod message;
 mod model;
 mod nodes;
 pub mod packet;
+mod rails;
 mod report;
 mod spec;
 mod topology;

@@ -236,22 +236,24 @@ fn packet(
     };
     let node = built.network;
     let size = node.endpoints_of(0);
-    let outer = network.interfaces(u64::from(ranks.div_ceil(size)))?;
-    let endpoints = outer.endpoints().saturating_mul(u64::from(size));
+    let (rails, nodes) = (network.rails(), u64::from(ranks.div_ceil(size)));
+    let outer = network.interfaces(rails.map_or(nodes, |rails| rails.endpoints(nodes)))?;
+    let nodes = rails.map_or(outer.endpoints(), |rails| rails.nodes(outer.endpoints()));
+    let endpoints = nodes.saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
         return Err(MachineError::new(format!(
-            "{} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make the nodes or the packet network smaller",
-            outer.endpoints()
+            "{nodes} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make the nodes or the packet network smaller"
         )));
     }
     let services = services(&node, inside, Some(network.service()));
     let is_shared = inside.iter().any(|level| level.sharing.is_shared());
     let shared = is_shared
-        .then(|| shared_levels(node.clone(), &built.specification_levels, outer.endpoints() as u32))
+        .then(|| shared_levels(node.clone(), &built.specification_levels, nodes as u32))
         .transpose()?;
-    let network: Box<dyn Shared + Send> = match inside.is_empty() && network.delay().is_zero() {
+    let is_bare = inside.is_empty() && network.delay().is_zero() && rails.is_none();
+    let network: Box<dyn Shared + Send> = match is_bare {
         true => outer,
-        false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone())),
+        false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone(), rails)),
     };
     Ok((with_engines(network, services), size))
 }

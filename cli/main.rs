@@ -18,6 +18,7 @@ mod manual;
 mod names;
 mod options;
 mod output;
+mod presets;
 mod record;
 mod replay;
 mod report;
@@ -96,10 +97,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "replay" => replay::main(sub),
         "sweep" => sweep::main(sub),
         "calibrate" => calibrate::main(sub),
-        "presets" => {
-            output::text(topology::presets())?;
-            Ok(ExitCode::SUCCESS)
-        }
+        "presets" => presets::main(sub),
         "cc" => compile::main(Language::C, rest(sub, "ARGS")),
         "cxx" => compile::main(Language::Cxx, rest(sub, "ARGS")),
         "fc" => compile::main(Language::Fortran, rest(sub, "ARGS")),
@@ -157,7 +155,7 @@ fn command() -> Command {
         .subcommand(replay::command())
         .subcommand(sweep::command())
         .subcommand(calibrate::command())
-        .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
+        .subcommand(presets::command())
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(
                 Arg::new("prefix")

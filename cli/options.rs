@@ -45,10 +45,11 @@ pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), 
 }
 
 /// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.
-const WITHOUT_PROGRAM: [&str; 22] = [
+const WITHOUT_PROGRAM: [&str; 23] = [
     "np",
     "mn",
     "placement",
+    "hostfile",
     "eager-limit",
     "coll",
     "events",

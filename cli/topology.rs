@@ -1,10 +1,9 @@
-//! `xsim topology SPEC` and `xsim presets`: simulated machines, looked at without a run.
+//! `xsim topology SPEC`: a simulated machine, looked at without a run.
 
 use crate::failure::{Failure, USAGE};
 use crate::output::say;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use network::{Machine, PRESETS, machine_report};
-use std::fmt::Write;
+use network::{Machine, machine_report};
 use std::process::ExitCode;
 
 /// Returns the subcommand `topology`.
@@ -41,19 +40,4 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         say!("{}", report.to_string().trim_end());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the machines that are known by name, with their sources.
-pub fn presets() -> String {
-    let width = PRESETS.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    let mut source = "";
-    for preset in PRESETS {
-        if preset.source != source {
-            source = preset.source;
-            let _ = writeln!(text, "{}{source}:", if text.is_empty() { "" } else { "\n" });
-        }
-        let _ = writeln!(text, "  {:width$}  {}", preset.name, preset.specification);
-    }
-    text
 }

@@ -16,7 +16,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 /// Options for the first run alone: the second does not write their files again, or its network, which takes
 /// no time, has none.
-const ONCE: [&str; 6] = ["log", "trace", "timeline", "critical-path", "network-report", "placement"];
+const ONCE: [&str; 7] =
+    ["log", "trace", "timeline", "critical-path", "network-report", "placement", "hostfile"];
 
 /// The places of the two runs' reports: beside each other where one was asked for, else into a directory that
 /// is gone in the end.

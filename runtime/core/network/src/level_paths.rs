@@ -219,11 +219,7 @@ impl NodeInterfaces {
     /// Returns the link that a message leaves by and the one that it enters by.
     fn links(&self, source: u32, destination: u32) -> [u32; 2] {
         let ((from, at), (to, place)) = (self.node.split(source), self.node.split(destination));
-        let (leaves, enters) = match self.rail {
-            Rail::Rank => (at % self.count, place % self.count),
-            Rail::Peer => ((at + place) % self.count, (at + place) % self.count),
-            Rail::Stripe => (0, 0),
-        };
+        let (leaves, enters) = self.rail.interfaces(at, place, self.node.divisor(), self.count);
         [2 * (from * self.count + leaves), 2 * (to * self.count + enters) + 1]
     }
 }
@@ -403,6 +399,7 @@ impl Paths for LevelPaths {
             each_link,
             row: 1,
             places: self.levels.endpoints_below(0),
+            rails: None,
             map: RouterMap::default(),
         }
     }

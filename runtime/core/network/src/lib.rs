@@ -12,6 +12,7 @@ mod message;
 mod model;
 mod nodes;
 pub mod packet;
+mod rails;
 mod report;
 mod spec;
 mod topology;
@@ -19,14 +20,14 @@ pub mod traffic;
 
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
 pub use machine::{
-    Built, CopyCost, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement,
-    PlacementRule, Preset, Servers, Share, Storage, preset,
+    Built, CopyCost, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, Placement, PlacementRule,
+    Preset, PresetPingPong, Servers, Share, Storage, preset, preset_names, presets,
 };
 pub use message::{Delivered, Endpoint, Message};
 pub use model::{Formula, Network, Shared, Uniform};
 pub use packet::{LinkSeries, NetworkReport};
 pub use report::{
     DistanceReport, LevelReport, MachineReport, PacketLinkReport, PacketReport, TopologyReport,
-    machine_report,
+    describe_preset, machine_report,
 };
 pub use spec::{LevelSpec, NetworkSpec, flop_rate, nearest};

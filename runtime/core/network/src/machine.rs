@@ -11,8 +11,9 @@ mod storage;
 pub use error::MachineError;
 pub(crate) use error::MachineText;
 pub use overheads::{CopyCost, Overheads};
+use placement::PlaceSizes;
 pub use placement::{Dealt, Placement, PlacementRule};
-pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
+pub use presets::{DEFAULT_MACHINE, Preset, PresetPingPong, preset, preset_names, presets};
 pub use share::Share;
 pub use storage::{Servers, Storage};
 
@@ -82,6 +83,20 @@ pub struct Built {
     pub ranks_per_node: u32,
 }
 
+/// A network, its specification with every size decided, and the sizes of its parts.
+struct SizedNetwork {
+    network: Network,
+    specification: String,
+    sizes: PlaceSizes,
+}
+
+impl SizedNetwork {
+    fn new(network: Network, specification: String, node: u32, socket: Option<u32>) -> SizedNetwork {
+        let sizes = PlaceSizes { endpoints: network.endpoints(), node, socket };
+        SizedNetwork { network, specification, sizes }
+    }
+}
+
 impl Machine {
     /// Reads a preset's name, the path of a machine file (ending in `.toml`), or a network
     /// specification such as `star:l=1us,b=1Gbps` (docs/reference/machines.md has the grammar).
@@ -90,8 +105,12 @@ impl Machine {
     pub fn parse(text: &str) -> Result<Machine, MachineError> {
         let text = text.trim();
         if let Some(preset) = preset(text) {
-            let machine = Machine::specified(preset.specification)?;
-            return Ok(Machine { name: preset.name.to_owned(), source: preset.source.to_owned(), ..machine });
+            let machine = Machine::specified(&preset.specification)?;
+            return Ok(Machine {
+                name: preset.name.to_owned(),
+                source: preset.sources.join("; "),
+                ..machine
+            });
         }
         if text.ends_with(".toml") {
             return file::read(text.as_ref()).map(Machine::described);
@@ -116,10 +135,17 @@ impl Machine {
     /// Errors: no ranks at all, a network smaller than the ranks, a size that does not suit the
     /// topology, latencies that pass 2^62 ps across the network, a placement that does not fit.
     pub fn build(&self, ranks: u32) -> Result<Built, MachineError> {
-        let (network, specification, group) = self.build_network(ranks)?;
-        let placement = self.placement.build(ranks, network.endpoints(), group)?;
-        let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
-        Ok(self.built(network, specification, placement, ranks_per_node))
+        let mut network = self.build_network(ranks)?;
+        let needed = self.placement.needed(ranks, network.sizes.node)?;
+        // A network of fixed size stays as it is: the placement then names the host that it has no node for.
+        if u64::from(needed) > network.sizes.endpoints
+            && let Ok(larger) = self.build_network(needed)
+        {
+            network = larger;
+        }
+        let placement = self.placement.build(ranks, network.sizes)?;
+        let ranks_per_node = if matches!(placement, Placement::Block) { network.sizes.node } else { 1 };
+        Ok(self.built(network, placement, ranks_per_node))
     }
 
     /// Builds the machine for several jobs of so many ranks each, whose ranks are numbered one job's behind
@@ -131,20 +157,20 @@ impl Machine {
         let needed = share::needed(jobs)?;
         let too_small =
             |why| MachineError::new(format!("{why}; the jobs' endpoints go up to {}", i64::from(needed) - 1));
-        let (network, specification, _) = self.build_network(needed).map_err(too_small)?;
-        let placement = Placement::Table(share::endpoints(jobs, network.endpoints())?.into());
-        Ok(self.built(network, specification, placement, 1))
+        let network = self.build_network(needed).map_err(too_small)?;
+        let placement = Placement::Table(share::endpoints(jobs, network.sizes.endpoints)?.into());
+        Ok(self.built(network, placement, 1))
     }
 
-    /// Returns the network with room for so many ranks, its specification, and how many of its endpoints are
-    /// a place of the outermost level.
-    fn build_network(&self, ranks: u32) -> Result<(Network, String, u32), MachineError> {
+    /// Returns the network with room for so many ranks.
+    fn build_network(&self, ranks: u32) -> Result<SizedNetwork, MachineError> {
         if ranks == 0 {
             return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));
         }
-        Ok(match &self.network {
+        match &self.network {
             NetworkSpec::Levels(levels) => {
                 let built = crate::spec::build(levels, Some(ranks))?;
+                let socket = (levels.len() > 2).then(|| built.network.endpoints_below(1));
                 let services = services(&built.network, levels, None);
                 let is_shared = !services.is_empty() || levels.iter().any(|level| level.sharing.is_shared());
                 let network = match is_shared {
@@ -154,22 +180,17 @@ impl Machine {
                     }
                     false => Network::Formula(Box::new(built.network)),
                 };
-                (network, built.specification, built.group)
+                Ok(SizedNetwork::new(network, built.specification, built.group, socket))
             }
             NetworkSpec::Packet { network, inside } => {
-                let (network, group) = packet(network, inside, ranks)?;
-                (Network::Shared(network), self.network.to_string(), group)
+                let (network, group, socket) = packet(network, inside, ranks)?;
+                Ok(SizedNetwork::new(Network::Shared(network), self.network.to_string(), group, socket))
             }
-        })
+        }
     }
 
-    fn built(
-        &self,
-        network: Network,
-        specification: String,
-        placement: Placement,
-        ranks_per_node: u32,
-    ) -> Built {
+    fn built(&self, network: SizedNetwork, placement: Placement, ranks_per_node: u32) -> Built {
+        let SizedNetwork { network, specification, .. } = network;
         let Machine { processor_factor, flop_rate, overheads, .. } = *self;
         let storage = self.storage.clone();
         Built {
@@ -187,7 +208,7 @@ impl Machine {
 
 /// Returns what a word that is no topology could have been.
 fn presets_or_file(word: &str) -> String {
-    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    let names: Vec<&str> = preset_names().collect();
     let meant = crate::spec::nearest(word, names.iter().copied())
         .map_or_else(String::new, |meant| format!(", '{meant}' perhaps,"));
     format!(
@@ -224,37 +245,41 @@ impl std::fmt::Display for Machine {
     }
 }
 
-/// Builds a packet network with room for `ranks` ranks, and says how many places each of its endpoints has.
+/// Builds a packet network with room for `ranks` ranks; also returns how many places each of its nodes has,
+/// and each socket inside them.
 fn packet(
     network: &PacketSpec,
     inside: &[LevelSpec],
     ranks: u32,
-) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
+) -> Result<(Box<dyn Shared + Send>, u32, Option<u32>), MachineError> {
     let built = match inside {
         [] => single_endpoint()?,
         levels => crate::spec::build(levels, None)?,
     };
     let node = built.network;
     let size = node.endpoints_of(0);
-    let outer = network.interfaces(u64::from(ranks.div_ceil(size)))?;
-    let endpoints = outer.endpoints().saturating_mul(u64::from(size));
+    let socket = (inside.len() > 1).then(|| node.endpoints_below(0));
+    let (rails, nodes) = (network.rails(), u64::from(ranks.div_ceil(size)));
+    let outer = network.interfaces(rails.map_or(nodes, |rails| rails.endpoints(nodes)))?;
+    let nodes = rails.map_or(outer.endpoints(), |rails| rails.nodes(outer.endpoints()));
+    let endpoints = nodes.saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
         return Err(MachineError::new(format!(
-            "{} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make \
-             the nodes or the packet network smaller",
-            outer.endpoints()
+            "{nodes} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make \
+             the nodes or the packet network smaller"
         )));
     }
     let services = services(&node, inside, Some(network.service()));
     let is_shared = inside.iter().any(|level| level.sharing.is_shared());
     let shared = is_shared
-        .then(|| shared_levels(node.clone(), &built.specification_levels, outer.endpoints() as u32))
+        .then(|| shared_levels(node.clone(), &built.specification_levels, nodes as u32))
         .transpose()?;
-    let network: Box<dyn Shared + Send> = match inside.is_empty() && network.delay().is_zero() {
+    let is_bare = inside.is_empty() && network.delay().is_zero() && rails.is_none();
+    let network: Box<dyn Shared + Send> = match is_bare {
         true => outer,
-        false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone())),
+        false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone(), rails)),
     };
-    Ok((with_engines(network, services), size))
+    Ok((with_engines(network, services), size, socket))
 }
 
 /// Returns what the MPI library takes for messages by the level in which they meet, the innermost first; with

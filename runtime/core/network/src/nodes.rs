@@ -12,7 +12,8 @@ use crate::divisor::Divisor;
 use crate::level_paths::LevelPaths;
 use crate::message::{Delivered, DeliveryQueue, Endpoint, Message};
 use crate::model::{Formula, Interfaces, Shared};
-use crate::packet::{FlowNetwork, LinkSeries, NetworkReport};
+use crate::packet::{FLOW_MIN, FlowNetwork, LinkSeries, NetworkReport};
+use crate::rails::NodeRails;
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -27,6 +28,10 @@ pub(crate) struct NodeNetwork {
     /// The MPI library's own time for messages between nodes.
     delay: BySize,
     size: Divisor,
+    /// The interfaces of each node; `None` if it has one.
+    rails: Option<NodeRails>,
+    /// Parts of striped messages that are in the packet network, by the message's number.
+    parts: FxHashMap<u64, u32>,
     /// Messages on their way to the packet network: by time, then in the order of their sending.
     leaving: BTreeMap<(Time, u64), InterNodeMessage>,
     sent: u64,
@@ -44,6 +49,8 @@ pub(crate) struct NodeNetwork {
 struct InterNodeMessage {
     message: Message,
     flow: u64,
+    /// Nodes of the sender and the receiver of a message that is divided among their interfaces.
+    striped: Option<(u32, u32)>,
 }
 
 impl NodeNetwork {
@@ -54,16 +61,19 @@ impl NodeNetwork {
         inside: Analytic,
         shared: Option<FlowNetwork<LevelPaths>>,
         delay: BySize,
+        rails: Option<NodeRails>,
     ) -> NodeNetwork {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = inside.least_outwards();
-        let (leaving, inwards, entering) = Default::default();
+        let (leaving, inwards, entering, parts) = Default::default();
         NodeNetwork {
             outer,
             inside,
             shared,
             delay,
             size: Divisor::new(size),
+            rails,
+            parts,
             leaving,
             sent: 0,
             inwards,
@@ -82,12 +92,50 @@ impl NodeNetwork {
         if at > until || self.outer.next_event().is_some_and(|event| event < at) {
             return false;
         }
-        let InterNodeMessage { message, flow } = entry.remove();
-        self.outer.send_of_pair(at, &message, flow);
+        let InterNodeMessage { message, flow, striped } = entry.remove();
+        match (striped, self.rails) {
+            (Some((from, to)), Some(rails)) => {
+                for (bytes, interface) in rails.parts(message.bytes) {
+                    let (source, destination) =
+                        (rails.endpoint(from, interface), rails.endpoint(to, interface));
+                    *self.parts.entry(message.id).or_default() += 1;
+                    self.outer.send_of_pair(at, &Message { source, destination, bytes, ..message }, flow);
+                }
+            }
+            _ => self.outer.send_of_pair(at, &message, flow),
+        }
         true
     }
 
+    /// Returns `true` if a delivery is the last of its message's.
+    fn is_whole(&mut self, id: u64) -> bool {
+        let Some(left) = self.parts.get_mut(&id) else { return true };
+        *left -= 1;
+        let is_last = *left == 0;
+        if is_last {
+            self.parts.remove(&id);
+        }
+        is_last
+    }
+
+    /// Returns the number of nodes.
+    fn nodes(&self) -> u64 {
+        let endpoints = self.outer.endpoints();
+        self.rails.map_or(endpoints, |rails| rails.nodes(endpoints))
+    }
+
+    /// Returns the least time that the packet network takes to a node.
+    fn lookahead_between(&self, node: u32) -> Span {
+        match &self.rails {
+            None => self.outer.lookahead(Endpoint(node)),
+            Some(rails) => rails.all(node).map(|to| self.outer.lookahead(to)).min().unwrap_or(Span::ZERO),
+        }
+    }
+
     fn enter(&mut self, delivered: Delivered) {
+        if !self.is_whole(delivered.id) {
+            return;
+        }
         let inwards = self.inwards.remove(&delivered.id).unwrap_or(Span::ZERO);
         match delivered.at.saturating_add(inwards) {
             Time::MAX => self.lost += 1,
@@ -98,13 +146,13 @@ impl NodeNetwork {
 
 impl Shared for NodeNetwork {
     fn endpoints(&self) -> u64 {
-        self.outer.endpoints() * self.inside.endpoints()
+        self.nodes() * self.inside.endpoints()
     }
 
     fn lookahead(&self, to: Endpoint) -> Span {
         let (node, place) = self.size.split(to.0);
-        let between = (self.outer.endpoints() > 1).then(|| {
-            let outer = self.outer.lookahead(Endpoint(node)).as_ps();
+        let between = (self.nodes() > 1).then(|| {
+            let outer = self.lookahead_between(node).as_ps();
             Span::from_ps(outer.saturating_add(
                 (self.least_out + self.inside.inwards(Endpoint(place)) + self.delay.least()).as_ps(),
             ))
@@ -132,8 +180,16 @@ impl Shared for NodeNetwork {
             return None;
         }
         let flow = u64::from(message.source.0) << 32 | u64::from(message.destination.0);
-        let message = Message { source: Endpoint(from), destination: Endpoint(to), ..*message };
-        self.leaving.insert((leaves, self.sent), InterNodeMessage { message, flow });
+        let ends = match &self.rails {
+            None => (Endpoint(from), Endpoint(to)),
+            Some(rails) => rails.path((from, source), (to, destination), self.size.divisor()),
+        };
+        // Striping costs each interface a message, which short ones are not worth.
+        let is_striped =
+            message.bytes >= FLOW_MIN.into() && self.rails.is_some_and(|rails| rails.is_striped());
+        let striped = is_striped.then_some((from, to));
+        let message = Message { source: ends.0, destination: ends.1, ..*message };
+        self.leaving.insert((leaves, self.sent), InterNodeMessage { message, flow, striped });
         self.sent += 1;
         None
     }
@@ -155,6 +211,7 @@ impl Shared for NodeNetwork {
     fn report(&self, end: Time) -> NetworkReport {
         let mut report = self.outer.report(end);
         report.places *= self.size.divisor();
+        report.rails = self.rails;
         report
     }
 

@@ -1,6 +1,7 @@
 //! What a network looks like: its sizes, distances and a table of latencies.
 
 mod packets;
+mod presets;
 
 use crate::analytic::{Analytic, WayHops};
 use crate::machine::{Machine, MachineError};
@@ -8,6 +9,7 @@ use crate::spec::{self, LevelSpec, NetworkSpec};
 use crate::topology::{HopStatistics, Method};
 use engine::Span;
 pub use packets::{PacketLinkReport, PacketReport};
+pub use presets::describe_preset;
 use serde::Serialize;
 use std::fmt;
 

@@ -2,6 +2,7 @@
 
 mod nearest;
 mod parse;
+mod rail;
 mod sharing;
 mod size;
 #[cfg(test)]
@@ -12,7 +13,8 @@ pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest;
 pub(crate) use parse::{RANK, RankLevels, STORAGE, SpecParser, parse};
 pub use parse::{flop_rate, parse_packet};
-pub(crate) use sharing::{LevelSharing, Rail};
+pub(crate) use rail::{MAX_INTERFACES, Rail};
+pub(crate) use sharing::LevelSharing;
 
 use crate::analytic::{Analytic, AnalyticLevel};
 use crate::bandwidth::Bandwidth;

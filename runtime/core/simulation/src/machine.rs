@@ -13,6 +13,15 @@ pub fn select(options: &Options) -> Result<Machine, String> {
         let rule = options.placement.strip_prefix("file:").unwrap_or(&options.placement);
         machine.placement = PlacementRule::from(rule);
     }
+    if !options.hostfile.is_empty() {
+        if matches!(machine.placement, PlacementRule::File(_)) {
+            return Err(format!(
+                "the hostfile '{}' and a file of endpoints both say where ranks are; give one of them",
+                options.hostfile
+            ));
+        }
+        machine.placement = PlacementRule::Hosts((&options.hostfile).into(), Box::new(machine.placement));
+    }
     if options.given.contains_key("proc") {
         machine.processor_factor = options.proc;
     }
@@ -95,6 +104,40 @@ mod tests {
                 .unwrap();
         assert_eq!([0, 1].map(|rank| built.placement.endpoint(rank)), [Endpoint(3), Endpoint(1)]);
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_hostfile_places_ranks_on_nodes_by_slot_node_and_socket() {
+        let path = std::env::temp_dir().join(format!("xsim-hosts-{}", std::process::id()));
+        std::fs::write(&path, "a slots=2\nb:3\n").unwrap();
+        let file = path.display().to_string();
+        let placed = |machine: &str, placement: &str| {
+            let built = build(&options(&[
+                ("np", "5"),
+                ("mn", machine),
+                ("hostfile", &file),
+                ("placement", placement),
+            ]))?;
+            Ok::<Vec<u32>, String>((0..5).map(|rank| built.placement.endpoint(rank).0).collect())
+        };
+        assert_eq!(placed("star/star:4", "slot").unwrap(), [0, 1, 4, 5, 6]);
+        assert_eq!(placed("star/star:4", "node").unwrap(), [0, 4, 1, 5, 6]);
+        assert_eq!(placed("star/star:2/star:2", "socket").unwrap(), [0, 2, 4, 6, 5]);
+        assert_eq!(placed("star:n=2,level=flow/star:4", "block").unwrap(), [0, 1, 4, 5, 6]);
+        for (machine, placement, why) in [
+            ("star:1/star:8", "block", "names 'b' as host 2, but the machine has 1 nodes"),
+            ("star/star:2", "block", "gives 'b' 3 slots, but a node of the machine has 2 places"),
+            ("star/star:4", "socket", "needs two levels inside the nodes"),
+            ("star/star:4", "file:x", "both say where ranks are; give one of them"),
+        ] {
+            let error = placed(machine, placement).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        let few = build(&options(&[("np", "6"), ("mn", "star/star:4"), ("hostfile", &file)])).unwrap_err();
+        assert!(few.contains("has 5 slots on 2 hosts for 6 ranks; add hosts or slots"), "{few}");
+        std::fs::remove_file(path).unwrap();
+        let gone = build(&options(&[("np", "6"), ("hostfile", &file)])).unwrap_err();
+        assert!(gone.contains("cannot be read"), "{gone}");
     }
 
     #[test]

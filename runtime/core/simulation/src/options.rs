@@ -31,8 +31,10 @@ pub struct Options {
     pub spawn_time: Span,
     /// The simulated machine: a specification, a preset's name or a TOML file.
     pub machine: String,
-    /// Placement of ranks on endpoints: `block`, `round-robin` or `file:PATH`.
+    /// Placement of ranks on endpoints: `block`, `round-robin`, `socket` or `file:PATH`.
     pub placement: String,
+    /// File of hosts with slots, which are nodes; empty if there is none.
+    pub hostfile: String,
     /// The charge for computation between MPI calls.
     pub compute: ComputeOption,
     /// Simulated processors are this many times slower than the host's.
@@ -142,6 +144,7 @@ impl Default for Options {
             spawn_time: Span::ZERO,
             machine: String::new(),
             placement: String::new(),
+            hostfile: String::new(),
             compute: ComputeOption::Fixed(Span::ZERO),
             proc: 1.0,
             flops: None,

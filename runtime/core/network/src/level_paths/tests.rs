@@ -139,7 +139,7 @@ fn settings_that_cannot_be_say_why() {
     for (specification, why) in [
         ("star:l=1us/star:4,nic=1GB/s", "'nic' is for the outermost level"),
         ("star:rail=peer", "rail=... needs several interfaces"),
-        ("star:nics=2,rail=left", "rail=left is none of rank, peer and stripe"),
+        ("star:nics=2,rail=left", "rail=left is none of rank, socket, peer and stripe"),
         ("star:copies=2", "copies=... needs mem="),
         ("star:memmin=2", "memmin=... needs mem=... or loopback="),
         ("star:mem=1GB/s,loopback=1GB/s", "exclude each other"),

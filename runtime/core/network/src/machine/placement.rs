@@ -1,5 +1,9 @@
 //! Which endpoint each rank is on.
 
+mod hosts;
+
+pub(super) use hosts::Hosts;
+
 use super::MachineError;
 use crate::divisor::Divisor;
 use crate::message::Endpoint;
@@ -13,8 +17,25 @@ pub enum PlacementRule {
     Block,
     /// A rank at each place of the outermost level in turn (a node), then a second at each, and so on.
     RoundRobin,
+    /// Nodes fill up in order; inside a node a rank at each place of the next level (a socket), then a
+    /// second.
+    Socket,
     /// A file with one endpoint number a line, line r for rank r; blank lines and `#` comments are skipped.
     File(PathBuf),
+    /// A file of hosts, which are nodes, and the rule by which ranks take their slots: block, round-robin or
+    /// socket.
+    Hosts(PathBuf, Box<PlacementRule>),
+}
+
+/// Sizes of the parts of a machine that ranks are placed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PlaceSizes {
+    /// Endpoints of the machine.
+    pub(crate) endpoints: u64,
+    /// Endpoints of a node, a place of the outermost level.
+    pub(crate) node: u32,
+    /// Endpoints of a socket, a place of the level inside a node; `None` if nodes have fewer than two levels.
+    pub(crate) socket: Option<u32>,
 }
 
 impl std::fmt::Display for PlacementRule {
@@ -22,17 +43,20 @@ impl std::fmt::Display for PlacementRule {
         match self {
             PlacementRule::Block => f.write_str("block"),
             PlacementRule::RoundRobin => f.write_str("round-robin"),
+            PlacementRule::Socket => f.write_str("socket"),
             PlacementRule::File(path) => path.display().fmt(f),
+            PlacementRule::Hosts(path, rule) => write!(f, "{rule} by {}", path.display()),
         }
     }
 }
 
 impl From<&str> for PlacementRule {
-    /// `block`, `round-robin`, or else the path of a file.
+    /// `block` (or `slot`), `round-robin` (or `node`), `socket`, or else the path of a file.
     fn from(text: &str) -> PlacementRule {
         match text {
-            "block" => PlacementRule::Block,
-            "round-robin" => PlacementRule::RoundRobin,
+            "block" | "slot" => PlacementRule::Block,
+            "round-robin" | "node" => PlacementRule::RoundRobin,
+            "socket" => PlacementRule::Socket,
             path => PlacementRule::File(path.into()),
         }
     }
@@ -72,8 +96,21 @@ impl Placement {
 }
 
 impl PlacementRule {
-    /// Places `ranks` ranks on `endpoints` endpoints in groups of `group` (a place of the outermost level).
-    pub(crate) fn build(&self, ranks: u32, endpoints: u64, group: u32) -> Result<Placement, MachineError> {
+    /// Returns how many endpoints a machine with nodes of this size needs: more than the ranks where hosts
+    /// are left empty.
+    pub(super) fn needed(&self, ranks: u32, node: u32) -> Result<u32, MachineError> {
+        let PlacementRule::Hosts(path, rule) = self else { return Ok(ranks) };
+        let dealt = Hosts::read(path)?.deal(ranks, node, **rule == PlacementRule::RoundRobin);
+        let dealt = dealt.map_err(|why| about_hosts(path, &why))?;
+        let last = dealt.iter().map(|&(node, _)| node).max().unwrap_or(0);
+        let needed = (u64::from(last) + 1) * u64::from(node);
+        u32::try_from(needed)
+            .map_err(|_| about_hosts(path, "needs more than 2^32 endpoints; name fewer hosts"))
+    }
+
+    /// Places `ranks` ranks on the endpoints of a machine.
+    pub(crate) fn build(&self, ranks: u32, sizes: PlaceSizes) -> Result<Placement, MachineError> {
+        let PlaceSizes { endpoints, node: group, .. } = sizes;
         match self {
             PlacementRule::Block => Ok(Placement::Block),
             PlacementRule::RoundRobin => match u32::try_from(endpoints / u64::from(group)) {
@@ -82,6 +119,32 @@ impl PlacementRule {
                 }
                 _ => Ok(Placement::Block),
             },
+            PlacementRule::Socket => {
+                let in_node = socket_index(sizes)?;
+                let places = (0..ranks).map(|rank| rank / group * group + in_node(rank % group));
+                Ok(Placement::Table(places.map(Endpoint).collect()))
+            }
+            PlacementRule::Hosts(path, rule) => {
+                let hosts = Hosts::read(path)?;
+                let dealt = hosts.deal(ranks, group, **rule == PlacementRule::RoundRobin);
+                let dealt = dealt.map_err(|why| about_hosts(path, &why))?;
+                let nodes = endpoints / u64::from(group);
+                if let Some((node, _)) = dealt.iter().find(|(node, _)| u64::from(*node) >= nodes) {
+                    let why = format!(
+                        "names '{}' as host {}, but the machine has {nodes} nodes; make the machine larger, or leave hosts out",
+                        hosts.name(*node),
+                        node + 1
+                    );
+                    return Err(about_hosts(path, &why));
+                }
+                let in_node = match **rule {
+                    PlacementRule::Socket => Some(socket_index(sizes)?),
+                    _ => None,
+                };
+                let place = |slot| in_node.as_ref().map_or(slot, |index| index(slot));
+                let places = dealt.iter().map(|&(node, slot)| Endpoint(node * group + place(slot)));
+                Ok(Placement::Table(places.collect()))
+            }
             PlacementRule::File(path) => {
                 let text = engine::text::read(path, engine::text::LIST).map_err(|why| {
                     MachineError::new(format!(
@@ -95,6 +158,21 @@ impl PlacementRule {
             }
         }
     }
+}
+
+fn about_hosts(path: &std::path::Path, why: &str) -> MachineError {
+    MachineError::new(format!("the hostfile '{}' {why}", path.display()))
+}
+
+/// Returns the index in its node of a node's n-th rank, dealt over the node's sockets.
+fn socket_index(sizes: PlaceSizes) -> Result<impl Fn(u32) -> u32, MachineError> {
+    let socket = sizes.socket.ok_or_else(|| {
+        MachineError::new(
+            "the placement by socket needs two levels inside the nodes, such as /star:2/star:16 for two sockets of 16 cores; add one, or place ranks by block or round-robin",
+        )
+    })?;
+    let sockets = sizes.node / socket;
+    Ok(move |index| index % sockets * socket + index / sockets)
 }
 
 /// Reads a placement file's text; the error continues "the placement file X ...".
@@ -139,22 +217,36 @@ fn table(text: &str, ranks: u32, endpoints: u64) -> Result<Placement, String> {
 mod tests {
     use super::*;
 
+    fn sizes(endpoints: u64, node: u32) -> PlaceSizes {
+        PlaceSizes { endpoints, node, socket: None }
+    }
+
+    #[test]
+    fn ranks_of_a_node_are_dealt_over_its_sockets() {
+        let sizes = PlaceSizes { endpoints: 16, node: 8, socket: Some(4) };
+        let placement = PlacementRule::Socket.build(10, sizes).unwrap();
+        let endpoints: Vec<u32> = (0..10).map(|rank| placement.endpoint(rank).0).collect();
+        assert_eq!(endpoints, [0, 4, 1, 5, 2, 6, 3, 7, 8, 12]);
+        let error = PlacementRule::Socket.build(2, PlaceSizes { socket: None, ..sizes }).unwrap_err();
+        assert!(error.to_string().contains("needs two levels inside the nodes"), "{error}");
+    }
+
     #[test]
     fn block_is_the_identity() {
-        let placement = PlacementRule::Block.build(8, 8, 4).unwrap();
+        let placement = PlacementRule::Block.build(8, sizes(8, 4)).unwrap();
         assert!((0..8).all(|r| placement.endpoint(r) == Endpoint(r)));
     }
 
     #[test]
     fn round_robin_deals_ranks_to_nodes() {
-        let placement = PlacementRule::RoundRobin.build(8, 12, 3).unwrap();
+        let placement = PlacementRule::RoundRobin.build(8, sizes(12, 3)).unwrap();
         let endpoints: Vec<u32> = (0..8).map(|r| placement.endpoint(r).0).collect();
         assert_eq!(endpoints, [0, 3, 6, 9, 1, 4, 7, 10]);
     }
 
     #[test]
     fn round_robin_over_one_level_is_block() {
-        assert!(matches!(PlacementRule::RoundRobin.build(8, 8, 1), Ok(Placement::Block)));
+        assert!(matches!(PlacementRule::RoundRobin.build(8, sizes(8, 1)), Ok(Placement::Block)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::OctaveHistogram;
 use super::fabric::PacketFabric;
 use super::plot::heat_map;
 use super::statistics::{JobStatistics, Statistics};
+use crate::rails::NodeRails;
 pub(crate) use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
 pub(crate) use links::{each_link, kind_report, kinds, links_to_csv};
@@ -40,6 +41,9 @@ pub struct NetworkReport {
     /// Places of the machine at each endpoint: 1, or as many as a node has.
     #[serde(skip)]
     pub places: u32,
+    /// The interfaces of nodes, if they have several.
+    #[serde(skip)]
+    pub(crate) rails: Option<NodeRails>,
     /// Map of the load and of the ranks, made by [`NetworkReport::map`] once their endpoints are known.
     pub map: RouterMap,
 }
@@ -63,6 +67,7 @@ impl NetworkReport {
             each_link,
             row: fabric.topology.row(),
             places: 1,
+            rails: None,
             map: RouterMap::default(),
         }
     }

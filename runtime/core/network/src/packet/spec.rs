@@ -17,6 +17,7 @@ use crate::by_size::BySize;
 use crate::divisor::Divisor;
 use crate::machine::{MachineError, MachineText};
 use crate::model::Interfaces;
+use crate::rails::NodeRails;
 use crate::spec::did_you_mean;
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
@@ -97,8 +98,18 @@ impl PacketSpec {
         &self.common.delay
     }
 
+    /// Returns the interfaces of nodes, if they have several.
+    pub(crate) fn rails(&self) -> Option<NodeRails> {
+        self.common.rails.map(NodeRails::new)
+    }
+
     /// Refuses costs of the MPI library for synthetic traffic, which has none.
     pub(crate) fn check_synthetic(&self) -> Result<(), MachineError> {
+        if self.common.rails.is_some() {
+            return Err(MachineError::new(
+                "nics=... gives nodes several endpoints, and synthetic traffic has endpoints alone; leave nics= out",
+            ));
+        }
         let costs = [("delay", &self.common.delay), ("o", &self.common.service)];
         match costs.iter().find(|(_, cost)| !cost.is_zero()) {
             Some((key, _)) => Err(MachineError::new(format!(

@@ -145,7 +145,12 @@ pub(super) fn report(
         [] => 1,
         levels => crate::spec::build(levels, None)?.network.endpoints(),
     };
-    let fabric = network.fabric(ranks.map(|ranks| u64::from(ranks).div_ceil(places)))?;
+    let rails = network.rails();
+    let interfaces = |ranks: u32| {
+        let nodes = u64::from(ranks).div_ceil(places);
+        rails.map_or(nodes, |rails| rails.endpoints(nodes))
+    };
+    let fabric = network.fabric(ranks.map(interfaces))?;
     let topology = &*fabric.topology;
     let leads_on = |router, port| matches!(topology.neighbor(router, port), Neighbor::Router { .. });
     let ends: u64 = (0..topology.routers())
@@ -168,7 +173,9 @@ pub(super) fn report(
         specification: machine.network.to_string(),
         level: network.level(),
         topology: topology.describe(),
-        endpoints: u64::from(topology.endpoints()) * places,
+        endpoints: rails
+            .map_or(topology.endpoints().into(), |rails| rails.nodes(topology.endpoints().into()))
+            * places,
         places_per_node: places,
         routers: topology.routers().into(),
         cables: ends / 2,

@@ -433,11 +433,11 @@ impl SpecParser {
                     host.overheads.eager_limit = Some(limit.ok_or_else(why)?);
                 }
                 "place" => match value.text {
-                    "block" | "round-robin" => host.placement = value.text.into(),
+                    "block" | "round-robin" | "socket" => host.placement = value.text.into(),
                     _ => {
                         return Err(self.error(
                             value,
-                            "expected block or round-robin (a placement file is named in a machine file)",
+                            "expected block, round-robin or socket (a placement file is named in a machine file)",
                         ));
                     }
                 },

@@ -1,27 +1,13 @@
 //! The settings of a level beside its links: what the MPI library costs, and what messages share.
 
+use super::rail::{MAX_INTERFACES, Rail};
 use super::text::prefixed;
 use crate::bandwidth::Bandwidth;
 use crate::by_size::{BySize, bytes};
 use crate::packet::FLOW_MIN;
 
-/// Interfaces of a node at most.
-const MAX_INTERFACES: u32 = 64;
 /// Copies of a message at most.
 const MAX_COPIES: u32 = 16;
-
-/// The interface of its node that a message leaves and enters by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rail {
-    /// By a rank's index in its node.
-    Rank,
-    /// By the sum of both ranks' indices in their nodes.
-    Peer,
-    /// All interfaces together.
-    Stripe,
-}
-
-const RAILS: [(&str, Rail); 3] = [("rank", Rail::Rank), ("peer", Rail::Peer), ("stripe", Rail::Stripe)];
 
 /// Keys of every level with links, and what they mean.
 pub(super) const COST_KEYS: [(&str, &str); 5] = [
@@ -39,7 +25,7 @@ pub(super) const INTERFACE_KEYS: [(&str, &str); 8] = [
     ("nicgap", "time by size that an interface takes for each message beside its bytes (0)"),
     ("loopback", "bandwidth of messages inside a node that pass its interface (they do not)"),
     ("nics", "interfaces of a node (1)"),
-    ("rail", "the interface of a message: rank, peer or stripe (rank)"),
+    ("rail", "the interface of a message: rank, socket, peer or stripe (rank)"),
     ("flowmin", "bytes from which on a message is a flow; shorter ones queue (4KiB)"),
 ];
 
@@ -95,7 +81,7 @@ impl LevelSharing {
     }
     /// Returns the rule by which a message takes an interface.
     pub(crate) fn rail(&self) -> Rail {
-        self.rail.unwrap_or(Rail::Rank)
+        self.rail.unwrap_or_default()
     }
     /// Returns the bytes from which on a message is a flow.
     pub(crate) fn flow_min(&self) -> u64 {
@@ -119,11 +105,7 @@ impl LevelSharing {
             "ejection" => self.ejection.replace(finite(name, text)?).is_some(),
             "rate" => self.rate.replace(rate(text)?).is_some(),
             "nics" => self.interfaces.replace(count(name, text, MAX_INTERFACES)?).is_some(),
-            "rail" => {
-                let rail = RAILS.iter().find(|(word, _)| *word == text).map(|&(_, rail)| rail);
-                let rail = rail.ok_or_else(|| format!("rail={text} is none of rank, peer and stripe"))?;
-                self.rail.replace(rail).is_some()
-            }
+            "rail" => self.rail.replace(Rail::parse(text)?).is_some(),
             "flowmin" => self.flow_min.replace(size(text)?).is_some(),
             _ => return Ok(None),
         };
@@ -166,8 +148,7 @@ impl LevelSharing {
         items.extend(self.copies.map(|copies| format!("copies={copies}")));
         items.extend(self.rate.map(|rate| format!("rate={rate}")));
         items.extend(self.interfaces.map(|count| format!("nics={count}")));
-        let word = |rail: Rail| RAILS.iter().find(|(_, other)| *other == rail).map_or("", |(word, _)| word);
-        items.extend(self.rail.map(|rail| format!("rail={}", word(rail))));
+        items.extend(self.rail.map(|rail| format!("rail={}", rail.name())));
         items.extend(self.flow_min.map(|bytes| format!("flowmin={bytes}")));
         items
     }

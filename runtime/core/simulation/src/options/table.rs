@@ -131,9 +131,15 @@ pub static TABLE: &[Row] = &[
         ),
     row("placement", "HOW", "block", Topic::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
         .help(
-            "Where ranks sit: `block` fills endpoints in order, `round-robin` deals ranks over the outermost \
-             network's endpoints, `file:PATH` names each rank's endpoint.",
+            "Where ranks sit: `block` (or `slot`) fills endpoints in order, `round-robin` (or `node`) deals \
+             ranks over the outermost network's endpoints, `socket` fills nodes in order and deals ranks over \
+             the sockets inside them, `file:PATH` names each rank's endpoint.",
         ),
+    row("hostfile", "FILE", "", Topic::Machine, |o, v| value::text(v).map(|s| o.hostfile = s)).help(
+        "The nodes that ranks are on and how many on each, in the forms of Open MPI (`node1 slots=4`) and \
+         MPICH (`node1:4`): hosts are the machine's nodes in order. Ranks take slots host by host, one of \
+         each host in turn with `-xsim-placement=node`, over a node's sockets with `socket`.",
+    ),
     row("compute", "MODEL", "measured", Topic::Time, |o, v| ComputeOption::parse(v).map(|c| o.compute = c))
         .help(
             "How the time between two MPI calls is charged: `measured` takes the host's, times the processor \

@@ -142,9 +142,9 @@ pub(super) fn path(value: &str) -> Result<PathBuf, String> {
 
 pub(super) fn placement(text: &str) -> Result<String, String> {
     match text {
-        "block" | "round-robin" => Ok(text.to_owned()),
+        "block" | "slot" | "round-robin" | "node" | "socket" => Ok(text.to_owned()),
         _ if text.strip_prefix("file:").is_some_and(|path| !path.is_empty()) => Ok(text.to_owned()),
-        _ => Err("a placement is block, round-robin or file:PATH".into()),
+        _ => Err("a placement is block (or slot), round-robin (or node), socket or file:PATH".into()),
     }
 }
 

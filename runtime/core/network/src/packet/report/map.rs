@@ -59,7 +59,14 @@ pub struct BusyLink {
 impl NetworkReport {
     /// Adds where the load and so many ranks are, each of which has a place of the machine.
     pub fn with_ranks(mut self, ranks: u32, place: impl Fn(u32) -> Endpoint) -> NetworkReport {
-        let map = self.map(ranks, |rank| place(rank).0 / self.places);
+        let endpoint = |rank| {
+            let (node, index) = (place(rank).0 / self.places, place(rank).0 % self.places);
+            match &self.rails {
+                None => node,
+                Some(rails) => rails.path((node, index), (node, index), self.places).0.0,
+            }
+        };
+        let map = self.map(ranks, endpoint);
         self.map = map;
         self
     }

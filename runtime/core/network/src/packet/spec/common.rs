@@ -4,7 +4,8 @@ use super::parameters::{KeyedValues, Wrong};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::packet::fabric::{Classes, LinkKind, Switching, Worm};
-use crate::spec::nearest;
+use crate::rails::RailSettings;
+use crate::spec::{MAX_INTERFACES, Rail, nearest};
 use engine::Span;
 
 /// Parameters that every topology accepts.
@@ -28,19 +29,26 @@ pub(super) struct TopologyParameters {
     pub(super) switching: Switching,
     /// At the flow level, the bytes from which on a message is a flow.
     pub(super) flow_min: Option<u64>,
+    /// The interfaces of nodes, if they have several.
+    pub(super) rails: Option<RailSettings>,
 }
 
 /// Bytes from which on a message is a flow, unless given: the packet level's messages of one packet stay
 /// below.
 pub(crate) const FLOW_MIN: u32 = 4096;
 
+/// Nodes that are wired together at most.
+const MAX_WIRED_NODES: u32 = 1 << 20;
+
 /// The common keys that mean something at the flow level, and those of topologies that do not.
-const KEYS_OF_FLOWS: [&str; 11] =
-    ["l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin"];
+const KEYS_OF_FLOWS: [&str; 14] = [
+    "l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin", "nics",
+    "rail", "wired",
+];
 const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 28] = [
+pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -92,6 +100,12 @@ pub const COMMON_KEYS: [(&str, &str); 28] = [
         "with level=flow, bytes from which on a message is a flow; shorter ones wait in interfaces alone \
          (4KiB)",
     ),
+    ("nics", "under MPI, interfaces of a node, each an endpoint of the network (1)"),
+    ("rail", "with nics, the interface of a message: rank, socket, peer or stripe (rank)"),
+    (
+        "wired",
+        "with nics, consecutive nodes whose first interfaces are consecutive endpoints, then their second ones (1)",
+    ),
 ];
 
 /// Reads their values; `default_routing` is that of networks that name none. The error names the key that is
@@ -117,7 +131,32 @@ pub(super) fn common(parameters: &KeyedValues, default_routing: &str) -> Result<
         round_robin: interface_queue(parameters)?,
         switching: switching(parameters, bandwidth)?,
         flow_min,
+        rails: rails(parameters)?,
     })
+}
+
+/// Returns the interfaces of nodes, if `nics` is given.
+fn rails(parameters: &KeyedValues) -> Result<Option<RailSettings>, Wrong> {
+    let Some(count) = parameters.number("nics")? else {
+        return match ["rail", "wired"].into_iter().find(|key| parameters.text(key).is_some()) {
+            None => Ok(None),
+            Some(key) => {
+                Err(parameters.wrong(key, format!("{key}=... needs several interfaces a node; add nics=2")))
+            }
+        };
+    };
+    if !(1..=MAX_INTERFACES).contains(&count) {
+        let why = format!("nics={count} is not a number from 1 to {MAX_INTERFACES}");
+        return Err(parameters.wrong("nics", why));
+    }
+    let rail = parameters.text("rail").map_or(Ok(Rail::default()), Rail::parse);
+    let rail = rail.map_err(|why| parameters.wrong("rail", why))?;
+    let wired = parameters.positive("wired", 1)?;
+    if wired > MAX_WIRED_NODES {
+        let why = format!("wired={wired} is not a number of nodes from 1 to {MAX_WIRED_NODES}");
+        return Err(parameters.wrong("wired", why));
+    }
+    Ok(Some(RailSettings { count, rail, wired }))
 }
 
 fn by_size(parameters: &KeyedValues, key: &'static str) -> Result<BySize, Wrong> {

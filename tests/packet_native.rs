@@ -71,8 +71,8 @@ fn programs_whose_ranks_depend_on_each_other_do() {
     }
 }
 
-/// Messages that leave at the instant of a decision are one set, whoever drives the network: on a process that
-/// has the network they must not leave before the decision.
+/// Messages that leave at the instant of a decision are one set, whoever drives the network: on a process
+/// that has the network they must not leave before the decision.
 #[test]
 fn what_leaves_when_a_receive_is_decided_waits_for_the_decision() {
     let machine = "fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps/rank:eager=0";

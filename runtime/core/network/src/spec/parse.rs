@@ -437,7 +437,8 @@ impl SpecParser {
                     _ => {
                         return Err(self.error(
                             value,
-                            "expected block, round-robin or socket (a placement file is named in a machine file)",
+                            "expected block, round-robin or socket (a placement file is named in a machine \
+                             file)",
                         ));
                     }
                 },

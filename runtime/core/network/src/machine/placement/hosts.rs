@@ -66,8 +66,8 @@ impl Hosts {
     pub(crate) fn deal(&self, ranks: u32, places: u32, by_node: bool) -> Result<Vec<(u32, u32)>, String> {
         if let Some(host) = self.hosts.iter().find(|host| host.slots.is_some_and(|slots| slots > places)) {
             return Err(format!(
-                "gives '{}' {} slots, but a node of the machine has {places} {}; lower the slots, or add places \
-                 to the nodes (/star:N after the network)",
+                "gives '{}' {} slots, but a node of the machine has {places} {}; lower the slots, or add \
+                 places to the nodes (/star:N after the network)",
                 host.name,
                 host.slots.unwrap_or(0),
                 if places == 1 { "place" } else { "places" },
@@ -131,7 +131,8 @@ fn host<'a>(first: &'a str, words: impl Iterator<Item = &'a str>) -> Result<(&'a
             Some(("max_slots" | "max-slots" | "ifhn" | "binding" | "user", _)) => {}
             _ => {
                 return Err(format!(
-                    "has '{word}' after a host, where slots=N can be (a host is written 'node1 slots=4' or 'node1:4'),"
+                    "has '{word}' after a host, where slots=N can be (a host is written 'node1 slots=4' \
+                     or 'node1:4'),"
                 ));
             }
         }

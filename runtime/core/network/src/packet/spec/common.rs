@@ -104,7 +104,8 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("rail", "with nics, the interface of a message: rank, socket, peer or stripe (rank)"),
     (
         "wired",
-        "with nics, consecutive nodes whose first interfaces are consecutive endpoints, then their second ones (1)",
+        "with nics, consecutive nodes whose first interfaces are consecutive endpoints, then their second \
+         ones (1)",
     ),
 ];
 

@@ -71,7 +71,8 @@ fn list() -> String {
 fn markdown() -> String {
     let mut text = String::from(
         "# Presets\n\n<!-- Made from runtime/core/network/presets by `xsim presets --markdown`; a test \
-         keeps it current. -->\n\nMachines known by name. What no source states is marked as derived or assumed.\n",
+         keeps it current. -->\n\nMachines known by name. \
+         What no source states is marked as derived or assumed.\n",
     );
     for (group, presets) in groups() {
         let mut head = group.clone();

@@ -1,7 +1,7 @@
 //! The tool information interface (MPI 5.0 chapter 15): which variables there are is the library's choice.
 //!
 //! Control variables are the options of the run, which nobody can change once it runs, and what a rank may
-//! decide for itself (`cvar.rs`); performance variables what is known of the calling rank at its clock
+//! decide for itself (`cvar.rs`). Performance variables what is known of the calling rank at its clock
 //! (`pvar.rs`), the same on every run, and so nothing that depends on how far other ranks have run ahead.
 //! Events (`event.rs`) are what the calling rank's calls do, with the times of its clock.
 

@@ -2,9 +2,10 @@
 //!
 //! A rank has a stack of open calls for each of its threads. Functions of the program that MPI calls lie
 //! between: each is noted on entry and exit ([`enter_callback`]), so that a call is at a level, the number of
-//! callbacks around it. A thread that makes a call at a level has left its calls at this level and deeper, by
-//! an exception or a jump. Where frames lie decides nothing about calls: the scheduler calls reductions on
-//! its own stack.
+//! callbacks around it.
+//!
+//! A thread that makes a call at a level has left its calls at this level and deeper, by an exception or a
+//! jump. Where frames lie decides nothing about calls: the scheduler calls reductions on its own stack.
 
 use super::{MODE, OFF, with};
 use crate::alone;

@@ -36,6 +36,12 @@ const QUESTIONS: &[&str] = &["What", "Whether", "How", "Of", "Where", "Which", "
 /// Percent of the documented functions whose documentation begins with a verb, at least.
 const MIN_VERBS: usize = 76;
 
+/// Words of a sentence and of a paragraph, at most, as in the manual (`tests/manual.rs`).
+const MAX_SENTENCE_WORDS: usize = 35;
+const MAX_PARAGRAPH_WORDS: usize = 80;
+/// Sentences of comments on items that are longer.
+const MAX_LONG_SENTENCES: usize = 162;
+
 /// Plural nouns, and verbs that do not say what a function does: no documentation's verb.
 const NO_VERBS: &[&str] = &[
     "As",
@@ -142,16 +148,70 @@ fn descriptions_of_functions_begin_with_a_verb() {
             let trimmed = line.trim_start();
             if let Some(words) = trimmed.strip_prefix("/// ") {
                 description = description.or(Some(words));
-            } else if !trimmed.starts_with("#[") && !trimmed.starts_with("///") {
-                if let Some(words) = description.take().filter(|_| is_function(line)) {
-                    all += 1;
-                    verbs += usize::from(begins_with_a_verb(words));
-                }
+            } else if !trimmed.starts_with("#[")
+                && !trimmed.starts_with("///")
+                && let Some(words) = description.take().filter(|_| is_function(line))
+            {
+                all += 1;
+                verbs += usize::from(begins_with_a_verb(words));
             }
         }
     }
     println!("{verbs} of {all} descriptions of functions begin with a verb");
     assert!(all > 5000 && 100 * verbs >= MIN_VERBS * all, "{verbs} of {all} begin with a verb");
+}
+
+/// Counts what has a letter or a digit; a span of code is one.
+fn words(text: &str) -> usize {
+    let plain = text.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "x" });
+    let plain: String = plain.collect();
+    plain.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
+/// Counts the sentences of a paragraph that have more than [`MAX_SENTENCE_WORDS`].
+fn long_sentences(paragraph: &str) -> usize {
+    let mut sentences = vec![String::new()];
+    let all: Vec<&str> = paragraph.split_whitespace().collect();
+    for (at, word) in all.iter().enumerate() {
+        let last = sentences.last_mut().unwrap();
+        last.push_str(word);
+        last.push(' ');
+        let begins = all.get(at + 1).is_none_or(|next| !next.starts_with(char::is_lowercase));
+        if word.ends_with(['.', '!', '?']) && begins {
+            sentences.push(String::new());
+        }
+    }
+    sentences.iter().filter(|sentence| words(sentence) > MAX_SENTENCE_WORDS).count()
+}
+
+#[test]
+fn comments_on_items_have_short_sentences_and_paragraphs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_skipped = |name: &str| name.starts_with('.') || name == "target";
+    let (mut sentences, mut paragraphs) = (0, Vec::new());
+    for path in ["runtime", "cabi", "cli"].iter().flat_map(|name| rust_files(&root.join(name), &is_skipped)) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut paragraph = String::new();
+        for (at, line) in text.lines().chain([""]).enumerate() {
+            let line = line.trim_start();
+            let words_of = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).unwrap_or_default();
+            let is_prose = words_of.starts_with(' ')
+                && !words_of.trim_start().starts_with(['-', '*', '|', '#', '>', '`'])
+                && !words_of.starts_with("  ");
+            if is_prose || (words_of.starts_with(" `") && !words_of.starts_with(" ```")) {
+                paragraph.push_str(words_of);
+                continue;
+            }
+            sentences += long_sentences(&paragraph);
+            if words(&paragraph) > MAX_PARAGRAPH_WORDS {
+                paragraphs.push(format!("{}:{at}", path.display()));
+            }
+            paragraph.clear();
+        }
+    }
+    println!("{sentences} sentences of comments on items beyond {MAX_SENTENCE_WORDS} words");
+    assert!(paragraphs.is_empty(), "paragraphs beyond {MAX_PARAGRAPH_WORDS} words: {paragraphs:?}");
+    assert!(sentences <= MAX_LONG_SENTENCES, "{sentences} sentences beyond {MAX_SENTENCE_WORDS} words");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Collectives that a process holds in a few words a member until the last one enters.
 //!
-//! While its members come in, a collective keeps a bit and the packed contribution of each; where the result
+//! While its members come in, a collective keeps a bit and the packed contribution of each. Where the result
 //! goes stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When
 //! all are in and message times are a formula, the [`planes`](super::planes) advance the clocks, and the
-//! result is what the collective means. Whatever needs more (a gap where members go on, members that must
-//! start before all are in) becomes agents, and runs as any other collective.
+//! result is what the collective means.
+//!
+//! Whatever needs more (a gap where members go on, members that must start before all are in) becomes agents,
+//! and runs as any other collective.
 
 use crate::CHAPTER;
 use crate::agent::Agent;

@@ -3,8 +3,10 @@
 //! A refused call counts as called: the rank's next collective is the others' next one, as the program means
 //! it. In the refused one it takes part without data: it goes through the schedule as any other member, and a
 //! member whose result would have come from it or through it fails with `MPI_ERR_OTHER` and a sentence that
-//! names it; others complete. Nobody gets a communicator from a call that one member was refused. (MPI leaves
-//! this open; under MPICH the others wait for ever, or take the rank's next call for this one.)
+//! names it.
+//!
+//! Others complete. Nobody gets a communicator from a call that one member was refused. (MPI leaves this
+//! open; under MPICH the others wait for ever, or take the rank's next call for this one.)
 //!
 //! What the others called is known where one of them has entered. A process on which all members were
 //! refused, while others have entered elsewhere, does not learn of it: those who need its part wait, and the

@@ -4,9 +4,10 @@
 //! The bytes that all members access together are divided among the aggregators, which go over their parts in
 //! rounds of a buffer. In each round every member that may have bytes there sends them to the aggregator (or
 //! asks for them); with the last of these the aggregator asks the servers for all of it at once, and their
-//! answer lets it answer the members (with their bytes, of a read), who go on to the next round. What each
-//! aggregator has to wait for the file's home says, where all members meet first. Times are all that comes of
-//! it: data is where it would be without.
+//! answer lets it answer the members (with their bytes, of a read), who go on to the next round.
+//!
+//! What each aggregator has to wait for the file's home says, where all members meet first. Times are all
+//! that comes of it: data is where it would be without.
 
 use crate::access::{HomeAction, HomeReply, HomeRequest};
 use crate::direction::Direction;

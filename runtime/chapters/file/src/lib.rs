@@ -9,13 +9,16 @@
 //! a datatype that tiles the file, walked as those of memory are. `transfer.rs` moves data between both,
 //! where the rank calls or when it completes its request. What the home is asked for (`access.rs`,
 //! `serve.rs`) has its turn as accesses to windows have: the first thing that waits is an open decision
-//! (`p2p::chapter::arrivals`). What all do together (`meeting.rs`) waits at home until every member's
-//! part is there, and has its turn with the last. An answer either completes a request or lets the next thing
-//! of its operation be asked (`complete.rs`), the time at the servers of the machine (`storage.rs`, for all
-//! members of a collective access `buffering.rs`) last, unless a member has failed (`broken.rs`). Blocking
-//! writes of a few bytes at the shared pointer have a straight way (`quick.rs`, `short.rs`). A file is an
-//! object of `objects`, made by an agreement to which the first member brings whether the host opened it;
-//! each process opens the host's file when the first of its ranks needs it.
+//! (`p2p::chapter::arrivals`).
+//!
+//! What all do together (`meeting.rs`) waits at home until every member's part is there, and has its turn
+//! with the last. An answer either completes a request or lets the next thing of its operation be asked
+//! (`complete.rs`), the time at the servers of the machine (`storage.rs`, for all members of a collective
+//! access `buffering.rs`) last, unless a member has failed (`broken.rs`).
+//!
+//! Blocking writes of a few bytes at the shared pointer have a straight way (`quick.rs`, `short.rs`). A file
+//! is an object of `objects`, made by an agreement to which the first member brings whether the host opened
+//! it. Each process opens the host's file when the first of its ranks needs it.
 
 pub(crate) mod access;
 pub(crate) mod asked;

@@ -2,10 +2,11 @@
 //!
 //! Where several things may happen and which comes first matters (which message a receive for any source
 //! takes, who gets a lock), each is a decision with a time, and decisions are made in order once nothing
-//! earlier can appear any more. A decision is made, its owner acts, and what it does reaches others no
-//! earlier than the lookahead after that: so all decisions before the least such time are safe to make
-//! together (the conservative window of Chandy and Misra, 1979, and of YAWNS, Nicol 1993). Without lookahead
-//! it is one decision at a time.
+//! earlier can appear any more.
+//!
+//! A decision is made, its owner acts, and what it does reaches others no earlier than the lookahead after
+//! that: so all decisions before the least such time are safe to make together (the conservative window of
+//! Chandy and Misra, 1979, and of YAWNS, Nicol 1993). Without lookahead it is one decision at a time.
 
 use crate::{Span, Time};
 use std::cmp::Reverse;

@@ -2,9 +2,10 @@
 //!
 //! What a blocked rank has on its stack is what a rank costs, and who resumes a rank has to know where its
 //! call goes on. So there is one convention: `begin(arguments) -> Option<Wait>` does what can be done at once
-//! and arranges to be woken; the generated entry point blocks; and `end(wait, results)` does the rest. `Wait`
-//! is one word. Both are functions of their own, generated from the call's row, so that nothing of the first
-//! half is on the stack during the wait.
+//! and arranges to be woken; the generated entry point blocks; and `end(wait, results)` does the rest.
+//!
+//! `Wait` is one word. Both are functions of their own, generated from the call's row, so that nothing of the
+//! first half is on the stack during the wait.
 //!
 //! | calls | the word | the second half |
 //! |---|---|---|

@@ -6,10 +6,11 @@
 //!
 //! The result does not depend on the order in which ranks ran. A receive may take a message if the message is
 //! the first of its source that the receive accepts, and the receive the first posted that accepts the
-//! message: that orders receives for any source and named ones among each other. A receive that had to wait
-//! for the decision about one before it meets its message no earlier than that one did, so that nothing that
-//! follows from a decision, an acknowledgement to a sender for one, lies before it, and a probe sees none
-//! earlier. Cancelling gives a message that arrives later back.
+//! message: that orders receives for any source and named ones among each other.
+//!
+//! A receive that had to wait for the decision about one before it meets its message no earlier than that one
+//! did, so that nothing that follows from a decision, an acknowledgement to a sender for one, lies before it,
+//! and a probe sees none earlier. Cancelling gives a message that arrives later back.
 //!
 //! Open decisions are kept from one to the next: only those of ranks to which something happened are found
 //! anew, so that a decision costs what changed and not what waits. And what was safe stays so: a receive that

@@ -4,7 +4,7 @@
 //! A rank that must wait asks a [`Question`]; `decisions.rs` decides when it is answered.
 //!
 //! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next
-//! poll at an instant whose decision was made alone; only what is neither makes its rank step back: so most
+//! poll at an instant whose decision was made alone. Only what is neither makes its rank step back: so most
 //! polls in vain cost no switch. What asks for the completion of a synchronous send always steps back where
 //! there is lookahead, because when that is may be an open decision of its receiver.
 //!
@@ -13,12 +13,15 @@
 //! While no computation is charged a rank pays nothing for 64 polls in vain or readings of a clock in a row,
 //! and then a little for each. If it has done nothing else by then, no other call and no look at a clock, it
 //! is parked once its questions repeat, and goes on at the instant at which the first of all that it asked
-//! since can be answered with yes. If nothing else can happen, the parked rank with the least clock goes on
-//! polling instead, 1,000 times and twice as often each time that this is in vain (up to 16,000), because it
-//! may compute between its polls and send in the end; after ten million such polls without a message all are
-//! taken to poll for ever. A rank that does other things between its polls is parked after 100,000, and then
-//! for its present question alone. Where computation is charged, time passes at each poll, all of them are
-//! made, and no rank is parked.
+//! since can be answered with yes.
+//!
+//! If nothing else can happen, the parked rank with the least clock goes on polling instead, 1,000 times and
+//! twice as often each time that this is in vain (up to 16,000), because it may compute between its polls and
+//! send in the end. After ten million such polls without a message all are taken to poll for ever.
+//!
+//! A rank that does other things between its polls is parked after 100,000, and then for its present question
+//! alone. Where computation is charged, time passes at each poll, all of them are made, and no rank is
+//! parked.
 
 mod calls;
 mod parking;

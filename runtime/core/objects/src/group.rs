@@ -1,8 +1,8 @@
 //! Groups (MPI 5.0 section 7.3): ordered sets of world ranks.
 //!
-//! A group is immutable and shared. Regular groups (the world, the rows and columns of a grid)
-//! are arithmetic progressions of a few words; others refer to a table that the groups of one
-//! split share, so that splitting n ranks costs O(n) for all of the groups together.
+//! A group is immutable and shared. Regular groups (the world, the rows and columns of a grid) are arithmetic
+//! progressions of a few words. Others refer to a table that the groups of one split share, so that splitting
+//! n ranks costs O(n) for all of the groups together.
 
 mod registry;
 mod set;

@@ -2,9 +2,10 @@
 //!
 //! The runtime behind all of them is one, so a session holds no more than what it was asked for. Which groups
 //! and communicators come from it matters to one thing alone, the buffer that is attached to a session, and
-//! is kept for those ranks only that have opened sessions. While one is open, calls are allowed outside the
-//! time between `MPI_Init` and `MPI_Finalize` (`cabi/edge.rs`, on the path that such calls took before to
-//! their refusal, so that others pay nothing).
+//! is kept for those ranks only that have opened sessions.
+//!
+//! While one is open, calls are allowed outside the time between `MPI_Init` and `MPI_Finalize`
+//! (`cabi/edge.rs`, on the path that such calls took before to their refusal, so that others pay nothing).
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;

@@ -3,10 +3,11 @@
 //!
 //! A receive with a named source has its message as soon as both are known, whatever their times. Its owner
 //! may be behind, and cancel the receive before the message arrives. A sender that waits for the match would
-//! have gone on by then, or not, as the host pleases. So in a program that can cancel such a match is
-//! deferred until the owner's clock or safe time has passed the arrival: it is one more thing to be decided
-//! in the order of time. Receives for which their rank is blocked are not deferred: it cannot cancel them any
-//! more.
+//! have gone on by then, or not, as the host pleases.
+//!
+//! So in a program that can cancel such a match is deferred until the owner's clock or safe time has passed
+//! the arrival: it is one more thing to be decided in the order of time. Receives for which their rank is
+//! blocked are not deferred: it cannot cancel them any more.
 
 use crate::transit::Transit;
 use engine::Time;

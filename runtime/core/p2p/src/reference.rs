@@ -2,7 +2,7 @@
 //!
 //! A nonblocking send may leave its payload where it is until its request is completed. Where the receive
 //! comes first, which is so whenever the sender blocks for receives of its own, the payload is copied once,
-//! from the sender's memory into the receiver's; otherwise completing the send copies it out.
+//! from the sender's memory into the receiver's. Otherwise completing the send copies it out.
 
 use crate::moving::Payloads;
 use crate::node::{Node, flag};

@@ -3,7 +3,7 @@
 //!
 //! A program's messages are requests until it waits for them: it may do anything else between. Of a rank
 //! without a program it is known ahead that it does not. So nothing is kept of a message that meets its other
-//! half at once, neither a node nor a request; what is left when all are started is what the rank is blocked
+//! half at once, neither a node nor a request. What is left when all are started is what the rank is blocked
 //! for, and has been marked so from the beginning ([`flag::STATUS_IGNORED`]).
 //!
 //! Only in runs without payloads, and of messages that are plain (`plain.rs`), whose time is known when they

@@ -3,7 +3,7 @@
 //! collective entered it.
 //!
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Watch`] has none of it, and the way of
-//! a message has three branches that are never taken; while somebody does, plain messages take a way of their
+//! a message has three branches that are never taken. While somebody does, plain messages take a way of their
 //! own (`plain.rs`) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
 pub(crate) mod gatherings;

@@ -1,11 +1,12 @@
 //! Host time of a rank's computation, for the processor model.
 //!
-//! Reading the time stamp counter takes 9 to 22 ns, the thread's CPU clock 234 ns. An interval is taken
-//! from the counter; a long one is checked against CPU time, so that what other processes used
-//! while this one was preempted is not billed to the rank. What a preemption leaves behind, switches and
-//! caches that another process has filled, is CPU time of the thread: an interval that was interrupted is
-//! taken to last as long as the last undisturbed one that ended in the same function, if the rest can come
-//! from that.
+//! Reading the time stamp counter takes 9 to 22 ns, the thread's CPU clock 234 ns. An interval is taken from
+//! the counter; a long one is checked against CPU time, so that what other processes used while this one was
+//! preempted is not billed to the rank.
+//!
+//! What a preemption leaves behind, switches and caches that another process has filled, is CPU time of the
+//! thread: an interval that was interrupted is taken to last as long as the last undisturbed one that ended
+//! in the same function, if the rest can come from that.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take
 //! some ten nanoseconds, one in seventeen of each function is measured; the others are taken to last as long

@@ -3,9 +3,10 @@
 //! The program, libstdc++ and libgfortran hold the addresses of glibc's three stream objects, so the objects
 //! stay. `stdout` and `stderr` get a large buffer; when a rank hands back the processor, what it left in the
 //! buffer is moved to its lines (`output`). Should the buffer fill up before that, glibc writes to the
-//! stream's descriptor: a memory file, read back at the same moment. Functions that print empty a buffer that
-//! has become long first ([`relieve`]), so that only a single call can fill it. `stdin` reads from descriptor
-//! 0 while global rank 0 runs and from /dev/null while others do.
+//! stream's descriptor: a memory file, read back at the same moment.
+//!
+//! Functions that print empty a buffer that has become long first ([`relieve`]), so that only a single call
+//! can fill it. `stdin` reads from descriptor 0 while global rank 0 runs and from /dev/null while others do.
 //!
 //! The fields used here are at offsets that glibc's ABI has kept since 2.1 (`bits/types/struct_FILE.h`).
 

@@ -2,8 +2,10 @@
 //!
 //! For each length there are a few: ranks that wait in different places, or in different rounds of a loop,
 //! can have stacks of one length. When the usual one fits badly another is tried, or the stack at hand
-//! becomes one; one that no saved stack refers to any more is used again. What differs from a template is
-//! mostly in the same few lanes: these make a shape, and only memory of no shape is compared lane by lane.
+//! becomes one; one that no saved stack refers to any more is used again.
+//!
+//! What differs from a template is mostly in the same few lanes: these make a shape, and only memory of no
+//! shape is compared lane by lane.
 
 mod length;
 mod search;

@@ -3,6 +3,7 @@
 //! A [`Schedule`] says which messages members exchange in which rounds, and [`choose`](choose::choose) which
 //! one a collective uses. Given the clocks at which members enter and what they contribute, two planes say
 //! what comes of it: the [time plane](time) when each member is through, the [data plane](data) what it gets.
+//!
 //! Neither needs the other, and both take one process as the segment that is everything, so that one process
 //! and many give the same picosecond and the same bits. Knows nothing of messages under way, ranks or MPI's
 //! objects: operations on bytes are functions that a caller hands over.

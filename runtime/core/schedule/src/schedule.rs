@@ -219,7 +219,7 @@ pub struct Shape {
     /// `true` if blocks may differ from member to member (the v and w forms).
     pub irregular: bool,
     /// The size the decision tables look at, in bytes, equal on all members: the message of Bcast, Reduce,
-    /// Allreduce, Scan; one block of Gather, Scatter, Alltoall, Allgather, Agree; the total of ReduceScatter
+    /// Allreduce, Scan; one block of Gather, Scatter, Alltoall, Allgather, Agree. The total of ReduceScatter
     /// (both forms) and Allgatherv; 0 for the other v and w forms, where not all members know a size, and for
     /// Neighbor.
     pub bytes: u64,
@@ -401,7 +401,7 @@ pub enum Direct {
 
 /// The order in which a reduction's operands come together, where a schedule has one for all members.
 /// Floating-point addition is not associative, so a result has the schedule's bits only in the schedule's
-/// association; told in short, it takes `n - 1` reductions of the members' own bytes instead of the `n log n`
+/// association. Told in short, it takes `n - 1` reductions of the members' own bytes instead of the `n log n`
 /// of a recursive doubling.
 // Two, for the algorithms that small reductions use by default (recursive doubling, binomial); for longer
 // messages the bytes dominate anyway.

@@ -3,9 +3,11 @@
 //!
 //! A process runs the rounds of its own members, and tells the others the clocks that theirs depend on; one
 //! process alone has the segment that is everything and tells nobody. In each round a process sends at most
-//! one record to each other one. Who sends to whom follows from the schedule, so that both sides of a record
-//! know what it has. While all clocks of all processes are equal, and messages of one size take the same time
-//! everywhere, nothing is sent.
+//! one record to each other one.
+//!
+//! Who sends to whom follows from the schedule, so that both sides of a record know what it has. While all
+//! clocks of all processes are equal, and messages of one size take the same time everywhere, nothing is
+//! sent.
 //!
 //! A round is made in the first of these ways that it allows: as a regular [`RoundPattern`] (a loop over
 //! clocks, or a single addition while they are equal), as a [`Direct`](crate::Direct) exchange of blocks,

@@ -2,10 +2,11 @@
 //! own.
 //!
 //! A small process of its own watches, because a launcher may end all others at the instant at which one
-//! dies. It has left their process group and session, and lives until the run is over. Hydra takes a process
-//! for dead when its end of the connection to the launcher is closed, which the kernel does before it tells
-//! of the death: so the watching process has all these ends as well, and lets them go when it has said who
-//! died.
+//! dies. It has left their process group and session, and lives until the run is over.
+//!
+//! Hydra takes a process for dead when its end of the connection to the launcher is closed, which the kernel
+//! does before it tells of the death: so the watching process has all these ends as well, and lets them go
+//! when it has said who died.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! What resources cost on one kind of socket of a machine.
 //!
 //! As in the reference implementation: the machine's parts are gone through from the machine down, without
-//! sockets of other kinds; the first component that has a resource serves it, and there are as many of it as
+//! sockets of other kinds. The first component that has a resource serves it, and there are as many of it as
 //! the counts on the way multiply to.
 
 use crate::error::{AspenError, suggestion};

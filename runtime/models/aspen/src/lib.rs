@@ -1,7 +1,7 @@
 //! Aspen, a language for models of applications and machines on a page.
 //!
 //! An application model says how much its kernels compute, load, store and send, as formulas in its
-//! parameters; a machine model says how long its components take for that and how much power they draw.
+//! parameters. A machine model says how long its components take for that and how much power they draw.
 //! docs/reference/aspen.md has the language as it is read here, and what was decided where its description
 //! leaves something open.
 //!

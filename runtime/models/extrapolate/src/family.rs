@@ -77,8 +77,10 @@ pub enum Partition {
 ///
 /// Any number of ranks has some balanced grid, and through the sides of such grids that do not grow together
 /// there is a formula for much that has nothing to do with them: 16, 36 and 64 are the squares of 4, 6 and 8,
-/// and twice the longer sides of what 64, 216 and 512 ranks are on a plane, 8, 18 and 32. So these are looked
-/// at only where the others do not explain a trace, and those of two and of three dimensions apart.
+/// and twice the longer sides of what 64, 216 and 512 ranks are on a plane, 8, 18 and 32.
+///
+/// So these are looked at only where the others do not explain a trace, and those of two and of three
+/// dimensions apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grids {
     /// Grids whose sides have the same proportions for all counts: squares, cubes, rectangles twice as long

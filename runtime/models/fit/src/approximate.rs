@@ -2,7 +2,7 @@
 //!
 //! As in A. Calotoiu, T. Hoefler, M. Poke, F. Wolf: "Using automated performance modeling to find scalability
 //! bugs in complex codes" (SC 2013) a formula is a constant and one term, a power of the ranks or their
-//! logarithm; the simplest that fits is taken, so that what is seen at few rank counts is not explained by
+//! logarithm. The simplest that fits is taken, so that what is seen at few rank counts is not explained by
 //! much.
 
 /// A formula of Aspen's, and how far it is from what was seen.

@@ -4,6 +4,7 @@
 //! Of each trace the steps are found that all its ranks do together (`steps`): collective operations, and
 //! what is sent between them until all requests are complete. Equal steps that follow each other are loops
 //! (`fold`). Messages between pairs are compared with Aspen's patterns on the grid of the ranks (`pattern`).
+//!
 //! The traces must then be alike but for numbers (`join`), each of which becomes a formula (the crate `fit`).
 //! The text that comes out is read as any model and held against each trace (`check`).
 

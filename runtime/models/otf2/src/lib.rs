@@ -3,10 +3,11 @@
 //!
 //! An archive `NAME.otf2` is an anchor file of that name, `NAME.def` with the definitions of all, and in the
 //! directory `NAME` for each location (of MPI: each rank) a file `N.def` with what its numbers mean to all,
-//! and a file `N.evt` with its events in the order of time. Files are chunks of equal length, each with a
-//! header, of records; numbers are as short as they can be ([`numbers`]). The format has no text of its own:
-//! this follows the sources of the library (OTF2 3.0, `src/OTF2_Buffer.h`, `src/OTF2_AnchorFile.c`,
-//! `src/otf2_events_int.h`, `src/otf2_global_definitions.h`).
+//! and a file `N.evt` with its events in the order of time.
+//!
+//! Files are chunks of equal length, each with a header, of records; numbers are as short as they can be
+//! ([`numbers`]). The format has no text of its own: this follows the sources of the library (OTF2 3.0,
+//! `src/OTF2_Buffer.h`, `src/OTF2_AnchorFile.c`, `src/otf2_events_int.h`, `src/otf2_global_definitions.h`).
 //!
 //! Memory is that of the definitions and of one chunk, whatever the length of the files.
 

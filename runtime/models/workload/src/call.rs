@@ -8,7 +8,7 @@ use mpi::schedule::{Blocks, Kind};
 use std::rc::Rc;
 
 /// The next step of a rank. Messages are `bytes` long. Communicators are numbered as the rank made them, from
-/// [`Call::WORLD`] on, those that it got none of left out; requests as the workload likes: a rank has room
+/// [`Call::WORLD`] on, those that it got none of left out. Requests as the workload likes: a rank has room
 /// for as many as the greatest of its open ones says, so that small numbers that come again are best.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call {

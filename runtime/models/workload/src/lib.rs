@@ -8,19 +8,22 @@
 //! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, and
 //! a buffer without memory is neither copied nor packed, so that a message of any length takes the way of a
 //! short plain one. Collectives are told sizes alone (`collective::Lengths`) and take the way of all others,
-//! which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers. What
-//! such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
+//! which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers.
+//!
+//! What such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
 //! `tests/replay.rs` compare them).
 //!
 //! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]),
 //! and those that follow one another are made with one look at the world, and so are waits for all of a
-//! rank's requests; those that are alike ([`Workload::series`]) are started and held as those of a program
-//! are (`message/batch.rs`). Those that are waited for as soon as they are started ([`Workload::volley`]) are
-//! made as one, with their wait, and without a request for any of them (`message/volley.rs`). All other
-//! calls, and all of them where recorders listen, go one by one.
+//! rank's requests. Those that are alike ([`Workload::series`]) are started and held as those of a program
+//! are (`message/batch.rs`).
+//!
+//! Messages that are waited for as soon as they are started ([`Workload::volley`]) are made as one, with
+//! their wait, and without a request for any of them (`message/volley.rs`). All other calls, and all of them
+//! where recorders listen, go one by one.
 //!
 //! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ
-//! between ranks as places in columns, and lays loops out as steps; a rank's cursor is a place among these
+//! between ranks as places in columns, and lays loops out as steps. A rank's cursor is a place among these
 //! and the turns left of the loops around it.
 
 mod aspen;

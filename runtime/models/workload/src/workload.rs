@@ -81,7 +81,7 @@ pub trait Workload {
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call);
 
     /// A rank's next call with the number of its function and what the rank computes before it, if that is
-    /// known to be a message whatever the last call was answered; `None`, and the rank is where it was, if
+    /// known to be a message whatever the last call was answered. `None`, and the rank is where it was, if
     /// [`Workload::next`] is to be asked.
     fn message(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
         None

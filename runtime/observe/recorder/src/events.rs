@@ -2,8 +2,8 @@
 //! each one file.
 //!
 //! Who makes the calls (the C boundary, or ranks without a program) reads the arguments, names the objects
-//! and tells the recorders; these know nothing of handles and addresses. All of it is in a rank's own order;
-//! ranks come in the order in which the host runs them, which differs from one number of native processes to
+//! and tells the recorders; these know nothing of handles and addresses. All of it is in a rank's own order.
+//! Ranks come in the order in which the host runs them, which differs from one number of native processes to
 //! another, so that a file of several ranks is put in order at the end.
 
 use crate::call_profile::CallProfile;

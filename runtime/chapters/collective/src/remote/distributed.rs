@@ -4,9 +4,10 @@
 //! last of them has entered it tells the process of the first member, which tells all to go on once all are
 //! ready ([`ready`](super::ready)): from then on nothing can keep a member from going through. The clocks
 //! pass the rounds on all processes ([`TimePlane`]), and data goes from process to process once, as the
-//! collective means it ([`data`](super::data)). A reduction in a tree travels with the word that a process is
-//! ready and back with the word to go; other reductions take the schedule's steps
-//! ([`DataPlane`](schedule::data::steps::DataPlane)).
+//! collective means it ([`data`](super::data)).
+//!
+//! A reduction in a tree travels with the word that a process is ready and back with the word to go; other
+//! reductions take the schedule's steps ([`DataPlane`](schedule::data::steps::DataPlane)).
 //!
 //! Until that word members may have to go on one by one, because nothing else can run or because another
 //! process runs the collective event by event: then each process makes agents of its own.

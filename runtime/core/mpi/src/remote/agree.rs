@@ -3,17 +3,20 @@
 //! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each
 //! process, and the least decision that it could make. When the last reports of all processes tell that every
 //! chunk sent was taken, nothing is under way and nobody runs: had a process gone on after its report, a
-//! chunk must have woken it that its report does not count. Process 0 then decides what one process would
-//! (`World::decide`), and tells those who go on (`arbiter.rs`).
+//! chunk must have woken it that its report does not count.
+//!
+//! Process 0 then decides what one process would (`World::decide`), and tells those who go on (`arbiter.rs`).
 //!
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no
 //! other can interfere: the others act only later, or because of what this one sends them.
 //!
 //! With `e` the least of the times at which a rank goes on once a decision is made, and `l` the lookahead, no
 //! message earlier than `e + l` will come any more, and everybody makes the decisions before that, now and
-//! later, without asking again. If the least decision is not before it (`l` is zero), that decision alone is
-//! made: its process is told, and goes on up to the first decision of the others, whose reports stand until a
-//! chunk reaches them. Held collectives, parked ranks, deadlock and the end are found in this way, too.
+//! later, without asking again.
+//!
+//! If the least decision is not before it (`l` is zero), that decision alone is made: its process is told,
+//! and goes on up to the first decision of the others, whose reports stand until a chunk reaches them. Held
+//! collectives, parked ranks, deadlock and the end are found in this way, too.
 
 use crate::order::agreeing::{Ballot, Lease};
 use crate::order::key::Key;

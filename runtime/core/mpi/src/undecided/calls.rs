@@ -196,7 +196,7 @@ impl Mpi {
         Ok(Found::Nothing)
     }
 
-    /// The first request of the round that is complete at the clock; if there is none and the rank may wait,
+    /// The first request of the round that is complete at the clock. If there is none and the rank may wait,
     /// the first of those that are complete at the time of the earliest, to which its clock moves then.
     ///
     /// One pass over those that are not complete: O(1) on average where each of many is waited for and they

@@ -152,7 +152,7 @@ pub(crate) struct PacketFabric {
 
 impl PacketFabric {
     /// Returns a lower bound on the time between a shard's decision and its effect on another, in
-    /// picoseconds: the smallest packet (or its first chunk) must be sent, fly and be looked at; a credit
+    /// picoseconds: the smallest packet (or its first chunk) must be sent, fly and be looked at. A credit
     /// goes back once a packet was sent.
     pub(crate) fn lookahead(&self, smallest: u32) -> u64 {
         let switching = &self.switching;

@@ -30,7 +30,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// Returns the use of every port of every router: a row for each router (or for as many in a row as there is
-/// room), a column for each port; white is idle, dark red is always busy.
+/// room), a column for each port. White is idle, dark red is always busy.
 pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> String {
     let mut svg = String::new();
     open(&mut svg, &format!("link use, {topology}"));

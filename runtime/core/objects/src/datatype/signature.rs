@@ -91,7 +91,7 @@ impl super::Datatype {
     }
 
     /// Returns `true` if `count` instances sent may be received by `theirs`, `their_count` instances of room
-    /// (MPI 5.0 section 3.3.1); where the receiver has room left over, only whole instances can be compared,
+    /// (MPI 5.0 section 3.3.1). Where the receiver has room left over, only whole instances can be compared,
     /// and anything else passes.
     pub fn signature_matches(&self, count: u64, theirs: &super::Datatype, their_count: u64) -> bool {
         if self.size == 0 || theirs.size == 0 || count == 0 {

@@ -4,8 +4,10 @@
 //! Messages meet their receives as soon as both are known, whatever their times, so a receive may have its
 //! message long before that arrives. Whether it gets it is a matter of virtual time: an operation that is not
 //! over when its rank is told ends then, with an error, and one that is over before does not, whoever ran
-//! first. So all are listed here, no rank goes on from one before its time (`mpi/undecided.rs`), no payload
-//! is moved before, and matches are held until it is their turn ([`HeldMatches`](crate::held::HeldMatches)).
+//! first.
+//!
+//! So all are listed here, no rank goes on from one before its time (`mpi/undecided.rs`), no payload is moved
+//! before, and matches are held until it is their turn ([`HeldMatches`](crate::held::HeldMatches)).
 //!
 //! A send may end with an error before its match is told, and its request may be another one's by then. So
 //! its message carries a ticket, which is never used again: to another process in its record, within one in a

@@ -4,8 +4,10 @@
 //! it, with the process that has the [`Flight`](crate::flight::Flight) and the flight's number there; that
 //! one is told when the network has delivered it. A message between ranks is a record to its receiver's
 //! process when it is sent, as on any network, since what lies there decides what may be received: the
-//! receiver's process has its flight. Of what has no such order, a step of a collective for one, the record
-//! waits at its sender until the arrival is known.
+//! receiver's process has its flight.
+//!
+//! Of what has no such order, a step of a collective for one, the record waits at its sender until the
+//! arrival is known.
 
 use engine::Time;
 

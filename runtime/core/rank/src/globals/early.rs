@@ -1,10 +1,11 @@
 //! Data of the program's own libraries as it was before their constructors ran.
 //!
-//! The loader runs constructors of libraries before the program's entry point is reached. C++ objects
-//! that they made (a string, a vector) would be copied to each rank with pointers to the same heap.
-//! So their data is captured when this library is loaded, which the loader does before it runs the
-//! constructors of libraries that need it, or that come before it on the link line. What
-//! a constructor changed since then is taken back, and each rank runs the constructor itself.
+//! The loader runs constructors of libraries before the program's entry point is reached. C++ objects that
+//! they made (a string, a vector) would be copied to each rank with pointers to the same heap. So their data
+//! is captured when this library is loaded, which the loader does before it runs the constructors of
+//! libraries that need it, or that come before it on the link line.
+//!
+//! What a constructor changed since then is taken back, and each rank runs the constructor itself.
 
 use std::ffi::c_void;
 use std::ops::Range;

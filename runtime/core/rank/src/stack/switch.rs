@@ -3,6 +3,7 @@
 //! Both ways jump. A processor predicts where a return goes from the calls before it, so a switch that calls
 //! into a rank and returns out of it (as libraries of coroutines do, which keep calls and returns in pairs)
 //! makes it predict two returns wrongly: that of the switch, and that of the blocked call to its program.
+//!
 //! With jumps, the calls that the last rank left open are those which the next one returns from, since ranks
 //! block in the same place of the same program more often than not.
 

@@ -4,8 +4,10 @@
 //!
 //! At each instant at which a rank loses time it waits for another. If that one is losing time itself it
 //! waits for a third, and so on to one that does not: what this one does at that instant is what the time is
-//! lost to. (Böhme et al. compare what two ranks do since they met last; the instant needs no such pairs, and
-//! all that is lost has one cause.) So what is lost is the sum of all costs, to the picosecond.
+//! lost to.
+//!
+//! (Böhme et al. compare what two ranks do since they met last; the instant needs no such pairs, and all that
+//! is lost has one cause.) So what is lost is the sum of all costs, to the picosecond.
 //!
 //! It is found backwards: who waits for a rank does so until that one acts, which is after its own waiting,
 //! so that at each wait it is known who waits for it all along. O(waits x ranks that wait for one at a time),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Progressive adaptive routing (Jiang, Kim and Dally, "Indirect adaptive routing on large scale
 /// interconnection networks", ISCA 2009): a packet on the minimal path may still turn to a detour while it is
-/// in its source's group; once turned it keeps to it.
+/// in its source's group. Once turned it keeps to it.
 pub(crate) struct Progressive {
     paths: Arc<dyn Paths>,
     links: u32,

@@ -4,7 +4,7 @@
 //!
 //! In each step of its clock a router gives free virtual channels of its outputs to packets at the head of
 //! its inputs' virtual channels, and matches inputs with outputs for the flits of packets that had theirs
-//! before; both by one iteration of iSLIP. A packet owns its output's virtual channel until its tail has
+//! before. Both by one iteration of iSLIP. A packet owns its output's virtual channel until its tail has
 //! left. A step costs O(ports x virtual channels).
 
 use super::Shard;

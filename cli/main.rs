@@ -33,6 +33,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use compile::Language;
 use failure::Failure;
 use names::Role;
+use output::TerminalColor;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if !failure.is_quiet() {
-                output::note!("xsim: {failure}");
+                let name = output::colored(&std::io::stderr(), TerminalColor::Red, "xsim:");
+                output::note!("{name} {failure}");
             }
             ExitCode::from(failure.status)
         }
@@ -96,10 +98,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "replay" => replay::main(sub),
         "sweep" => sweep::main(sub),
         "calibrate" => calibrate::main(sub),
-        "presets" => {
-            output::text(topology::presets())?;
-            Ok(ExitCode::SUCCESS)
-        }
+        "presets" => topology::presets(sub),
         "cc" => compile::main(Language::C, rest(sub, "ARGS")),
         "cxx" => compile::main(Language::Cxx, rest(sub, "ARGS")),
         "fc" => compile::main(Language::Fortran, rest(sub, "ARGS")),
@@ -154,7 +153,7 @@ fn command() -> Command {
         .subcommand(replay::command())
         .subcommand(sweep::command())
         .subcommand(calibrate::command())
-        .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
+        .subcommand(topology::presets_command())
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(
                 Arg::new("prefix")

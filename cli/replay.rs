@@ -24,7 +24,7 @@ pub fn command() -> Command {
             Arg::new("TRACE")
                 .required_unless_present("job")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("A trace, from -xsim-trace, or a GOAL file"),
+                .help("A trace, from -xsim-trace, or a GOAL file; xsim trace convert makes one of a SimGrid, OTF2 or DUMPI trace"),
         )
         .arg(
             Arg::new("job")

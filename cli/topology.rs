@@ -1,9 +1,10 @@
 //! `xsim topology SPEC` and `xsim presets`: simulated machines, looked at without a run.
 
 use crate::failure::{Failure, USAGE};
-use crate::output::say;
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use network::{Machine, PRESETS, machine_report};
+use crate::output::{self, say};
+use clap::{Arg, ArgMatches, Command};
+use network::{Machine, PRESETS, Preset, machine_report};
+use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ pub fn command() -> Command {
                 .value_parser(clap::value_parser!(u32).range(1..))
                 .help("Size it for this many ranks, where the specification leaves a size open"),
         )
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+        .arg(output::json_argument())
 }
 
 /// Prints a network.
@@ -33,18 +34,44 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let ranks = matches.get_one::<u32>("ranks").copied();
     let report = Machine::parse(specification).and_then(|machine| machine_report(&machine, ranks));
     let report = report.map_err(|why| Failure::with(USAGE, why.to_string()))?;
-    if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&report)
-            .map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
-        say!("{json}");
-    } else {
+    let json = serde_json::to_string_pretty(&report)
+        .map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
+    if !output::results_to(matches, "json", || json + "\n")? {
         say!("{}", report.to_string().trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machines that are known by name, with their sources.
-pub fn presets() -> String {
+/// The subcommand `presets`.
+pub fn presets_command() -> Command {
+    Command::new("presets")
+        .about("List the simulated machines that are known by name")
+        .arg(output::json_argument())
+        .arg(output::csv_argument("Write name, specification and source of each"))
+}
+
+/// Prints the machines that are known by name, with their sources.
+pub fn presets(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let json = || {
+        let row = |preset: &Preset| json!({"name": preset.name, "specification": preset.specification, "source": preset.source});
+        format!("{:#}\n", PRESETS.iter().map(row).collect::<serde_json::Value>())
+    };
+    let csv = || {
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let row = |preset: &Preset| {
+            format!("{},{},{}\n", preset.name, quoted(preset.specification), quoted(preset.source))
+        };
+        "name,specification,source\n".to_owned() + &PRESETS.iter().map(row).collect::<String>()
+    };
+    let is_printed = output::results_to(matches, "json", json)? | output::results_to(matches, "csv", csv)?;
+    if !is_printed {
+        output::text(listed())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the machines that are known by name, below their sources.
+fn listed() -> String {
     let width = PRESETS.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut source = "";

@@ -402,6 +402,7 @@ impl Paths for LevelPaths {
                 .collect(),
             each_link,
             row: 1,
+            levels: Vec::new(),
             places: self.levels.endpoints_below(0),
             map: RouterMap::default(),
         }

@@ -88,7 +88,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         findings.extend(of_program(program)?);
     }
     let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
-    let row = |Diagnosis { state, what, text }: &Diagnosis| serde_json::json!({"state": state.word(), "component": what, "text": text});
+    let row = |Diagnosis { state, what, text }: &Diagnosis| {
+        let state = state.word();
+        serde_json::json!({"state": state, "component": what, "text": text})
+    };
     let json = || format!("{:#}\n", findings.iter().map(row).collect::<serde_json::Value>());
     if !output::results_to(matches, "json", json)? {
         for Diagnosis { state, what, text } in &findings {
@@ -222,7 +225,8 @@ fn of_program(name: &OsStr) -> Result<Vec<Diagnosis>, Failure> {
         }
         Reach::Other(library) => {
             let text = format!(
-                "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of xsim install"
+                "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of \
+                 xsim install"
             );
             return Ok(vec![Diagnosis::new(CheckState::Broken, WHAT, text)]);
         }

@@ -31,7 +31,11 @@ pub fn command() -> Command {
     let mut command = Command::new("run")
         .about("Run a program on virtual ranks")
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/reference/options.md).");
+        .after_help(
+            "PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is \
+             compiled first. Each option can also be given to the program as -xsim-NAME, or in the \
+             environment as XSIM_NAME (docs/reference/options.md).",
+        );
     command = command.args(rows().map(options::arg));
     let debug = Arg::new("debug").long("debug").value_name("RANK").value_parser(value_parser!(u32));
     let env = Arg::new("env").long("env").value_name("NAME=VALUE").action(ArgAction::Append);
@@ -59,8 +63,10 @@ pub fn command() -> Command {
         output::csv_argument("The same as comma-separated values; - is standard output").requires("several"),
     );
     let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
-    command = command
-        .arg(pop.help("Run it again on a network that takes no time, and tell all of POP's efficiencies (docs/reference/report.md)"));
+    command = command.arg(pop.help(
+        "Run it again on a network that takes no time, and tell all of POP's efficiencies \
+         (docs/reference/report.md)",
+    ));
     command = command.arg(
         debug.help("Run under gdb and stop when this rank is in its main (docs/how-to/debug-a-rank.md)"),
     );
@@ -226,7 +232,8 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
             return Err(Failure::with(
                 NOT_RUNNABLE,
                 format!(
-                    "{} is linked with {library}, another MPI; rebuild it with `xsim cc` (or xsim cxx) as its MPI compiler",
+                    "{} is linked with {library}, another MPI; rebuild it with `xsim cc` (or xsim cxx) as \
+                     its MPI compiler",
                     path.display()
                 ),
             ));
@@ -235,8 +242,9 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
             return Err(Failure::with(
                 NOT_RUNNABLE,
                 format!(
-                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx). A program \
-                     that loads it late, such as Python, runs one rank a process: mpirun -np N PROGRAM (docs/how-to/python.md)",
+                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim \
+                     cc` (or xsim cxx). A program that loads it late, such as Python, runs one rank a \
+                     process: mpirun -np N PROGRAM (docs/how-to/python.md)",
                     path.display()
                 ),
             ));

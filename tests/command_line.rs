@@ -186,9 +186,11 @@ fn a_program_runs_after_its_installation_has_moved() {
 #[test]
 fn a_program_of_the_standard_abi_runs_unchanged() {
     let directory = scratch("standard");
-    let source = "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) { int rank, sum; MPI_Init(&argc, &argv); \
-                  MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); \
-                  printf(\"%d\\n\", sum); return MPI_Finalize(); }\n";
+    let source = "#include <mpi.h>\n\
+        #include <stdio.h>\n\
+        int main(int argc, char **argv) { int rank, sum; MPI_Init(&argc, &argv); \
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, \
+        MPI_COMM_WORLD); printf(\"%d\\n\", sum); return MPI_Finalize(); }\n";
     let other = ["Init", "Comm_rank", "Allreduce", "Finalize"]
         .map(|name| format!("int MPI_{name}(void) {{ return 99; }}\n"))
         .concat();

@@ -240,7 +240,8 @@ fn packet(
     let endpoints = outer.endpoints().saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
         return Err(MachineError::new(format!(
-            "{} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make the nodes or the packet network smaller",
+            "{} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make \
+             the nodes or the packet network smaller",
             outer.endpoints()
         )));
     }

@@ -15,7 +15,8 @@ pub struct Preset {
 pub const DEFAULT_MACHINE: &str = "default";
 
 const TABLE: &str = "Jones and Engelmann, \"Simulation of Large-Scale HPC Architectures\", Table I";
-const OWN: &str = "round numbers of a switched cluster, 1 us and 100 Gbps between any two ranks; not measured on any machine";
+const OWN: &str = "round numbers of a switched cluster, 1 us and 100 Gbps between any two ranks; not \
+    measured on any machine";
 
 macro_rules! presets {
     ($($name:literal = $specification:literal, $source:expr;)*) => {

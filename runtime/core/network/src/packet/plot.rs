@@ -12,7 +12,13 @@ pub(crate) const BOTTOM: f64 = 50.0;
 pub(crate) fn open(svg: &mut String, title: &str) {
     let _ = write!(
         svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/><text x="{}" y="18" text-anchor="middle" font-size="14">{}</text>"##,
+        concat!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" font-family="sans-serif" "#,
+            r##"font-size="12"><rect width="100%" height="100%" fill="#fff"/>"##,
+            r#"<text x="{}" y="18" text-anchor="middle" font-size="14">{}</text>"#
+        ),
+        WIDTH,
+        HEIGHT,
         WIDTH / 2.0,
         escape(title)
     );
@@ -66,7 +72,8 @@ pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> St
         };
         let _ = write!(
             svg,
-            r##"<rect class="c" x="{:.2}" y="{:.2}" width="{:.2}" height="{:.2}" fill-opacity="{:.3}"><title>{name}, port {column}: busy {:.1} %</title></rect>"##,
+            "<rect class=\"c\" x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+             fill-opacity=\"{:.3}\"><title>{name}, port {column}: busy {:.1} %</title></rect>",
             LEFT + f64::from(column) * cell_w,
             30.0 + f64::from(row) * cell_h,
             cell_w,
@@ -89,7 +96,8 @@ pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> St
     });
     let _ = write!(
         svg,
-        r#"<text x="{}" y="{}" text-anchor="middle">port</text><text transform="translate(16 {}) rotate(-90)" text-anchor="middle">router</text>"#,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">port</text>\
+         <text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">router</text>",
         WIDTH / 2.0,
         HEIGHT - 12.0,
         HEIGHT / 2.0
@@ -109,7 +117,8 @@ pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> St
 }
 
 /// Colours by the reader's choice of light or dark.
-const STYLE: &str = "<style>.c{fill:#96141e}@media(prefers-color-scheme:dark){svg{background:#15181c}svg>rect:first-of-type{fill:#15181c}text{fill:#e6e8ea}.c{fill:#ff8a7a}}</style>";
+const STYLE: &str = "<style>.c{fill:#96141e}@media(prefers-color-scheme:dark){svg{background:#15181c}\
+                     svg>rect:first-of-type{fill:#15181c}text{fill:#e6e8ea}.c{fill:#ff8a7a}}</style>";
 
 /// Draws a label for about [`LABELS`] of `count` numbers, at a step of 1, 2 or 5 times a power of ten.
 fn labels(svg: &mut String, count: u32, mut draw: impl FnMut(&mut String, u32)) {

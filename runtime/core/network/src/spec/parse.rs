@@ -484,7 +484,8 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
     let rate = prefixed(bare, "kMGTPE");
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
         format!(
-            "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"
+            "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops \
+             (prefixes: k, M, G, T, P, E)"
         )
     })
 }

@@ -4,8 +4,7 @@ use crate::table::{Align, Table, TableCell};
 use crate::units::grouped;
 use maud::{Markup, html};
 
-/// Returns a table whose rows are in the order of their `share`: those of less than 0.1 % are closed until somebody
-/// wants them.
+/// Returns a table whose rows are in the order of their `share`. Those of less than 0.1 % are closed at first.
 // Most programs have a few places that matter, and dozens that are called once.
 pub fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     let at = table.columns.iter().position(|(name, _)| *name == share);
@@ -15,7 +14,10 @@ pub fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     html! {
         @if !table.rows.is_empty() { (plain(&table, caption)) }
         @if !rest.rows.is_empty() {
-            details { summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" } (plain(&rest, caption)) }
+            details {
+                summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" }
+                (plain(&rest, caption))
+            }
         }
     }
 }
@@ -36,9 +38,16 @@ pub fn plain(table: &Table, caption: &str) -> Markup {
     html! {
         div class="wide" tabindex="0" { table {
             caption { (caption) }
-            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) { th scope="col" class=[class(at)] { (name) } } } }
+            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) {
+                th scope="col" class=[class(at)] { (name) }
+            } } }
             tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate().take(beside) {
-                td class=[class(at)] data-label=(table.columns[at].0) { (cell.text) @if let Some(text) = below(row).filter(|_| at == 0) { p class="lost-to" { (table.columns[beside].0) " " (text) } } }
+                td class=[class(at)] data-label=(table.columns[at].0) {
+                    (cell.text)
+                    @if let Some(text) = below(row).filter(|_| at == 0) {
+                        p class="lost-to" { (table.columns[beside].0) " " (text) }
+                    }
+                }
             } } } }
         } }
     }

@@ -119,7 +119,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(_) if form == ReportForm::Page => {
             return Err(Failure::with(
                 USAGE,
-                "differences of two runs are text: give -o a name in .txt, .md, .csv or .json, or give one report",
+                "differences of two runs are text: give -o a name in .txt, .md, .csv or .json, or give \
+                 one report",
             ));
         }
         Some(_) if path("ideal").is_some() => {
@@ -133,7 +134,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 if matches.get_one::<String>("table").is_some() {
                     return Err(Failure::with(
                         USAGE,
-                        "a page has all tables: leave --table out, or give -o a name in .txt, .md, .csv or .json",
+                        "a page has all tables: leave --table out, or give -o a name in .txt, .md, .csv \
+                         or .json",
                     ));
                 }
                 return write(output, &page::page(&run, &efficiencies, &links(matches)?));

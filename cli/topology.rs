@@ -53,7 +53,10 @@ pub fn presets_command() -> Command {
 /// Prints the machines that are known by name, with their sources.
 pub fn presets(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let json = || {
-        let row = |Preset { name, specification, source, .. }: &Preset| json!({"name": name, "specification": specification, "source": source});
+        let row = |preset: &Preset| {
+            let Preset { name, specification, source } = preset;
+            json!({"name": name, "specification": specification, "source": source})
+        };
         format!("{:#}\n", PRESETS.iter().map(row).collect::<serde_json::Value>())
     };
     let csv = || {

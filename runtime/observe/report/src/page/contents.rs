@@ -40,7 +40,8 @@ mod tests {
         let (links, sections) = contents(page);
         assert_eq!(
             links.into_string(),
-            "<ul><li><a href=\"#wait-states\">Wait states</a></li><li><a href=\"#sites\">Call sites</a></li></ul>"
+            "<ul><li><a href=\"#wait-states\">Wait states</a></li>\
+             <li><a href=\"#sites\">Call sites</a></li></ul>"
         );
         assert_eq!(
             sections.into_string(),

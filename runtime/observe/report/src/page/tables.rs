@@ -4,7 +4,8 @@ use crate::table::{Align, Table, TableCell};
 use crate::units::grouped;
 use maud::{Markup, html};
 
-/// Returns a table whose rows are in the order of their `share`. Those of less than 0.1 % are closed at first.
+/// Returns a table whose rows are in the order of their `share`. Those of less than 0.1 % are closed at
+/// first.
 // Most programs have a few places that matter, and dozens that are called once.
 pub fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     let at = table.columns.iter().position(|(name, _)| *name == share);

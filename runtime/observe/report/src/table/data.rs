@@ -105,8 +105,8 @@ impl Table {
         heading.join(",") + "\n" + &rows.iter().map(line).collect::<String>()
     }
 
-    /// Returns a JSON object for each row, with the names and numbers of [`Table::csv`]. Numbers beyond 64 bits
-    /// are rounded; an empty cell is null.
+    /// Returns a JSON object for each row, with the names and numbers of [`Table::csv`]. Numbers beyond 64
+    /// bits are rounded. An empty cell is null.
     pub fn records(&self) -> Vec<serde_json::Value> {
         let (heading, rows) = self.data();
         let value = |(is_number, text): (bool, String)| match (is_number, text.is_empty()) {

@@ -4,7 +4,7 @@ use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND};
 use crate::fortran;
 use crate::layout::{InstallLayout, LIBRARY, MPIS, NativeUse};
-use crate::output::say;
+use crate::output::{self, TerminalColor, say};
 use crate::run::{Reach, reach, search};
 use clap::{Arg, ArgMatches, Command};
 use object::{Object, ObjectSection};
@@ -24,6 +24,14 @@ enum CheckState {
 }
 
 impl CheckState {
+    fn color(self) -> TerminalColor {
+        match self {
+            CheckState::Works => TerminalColor::Green,
+            CheckState::Missing => TerminalColor::Yellow,
+            CheckState::Broken => TerminalColor::Red,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             CheckState::Works => "ok",
@@ -52,6 +60,7 @@ pub fn command() -> Command {
     Command::new("doctor")
         .about("Say what is installed, what will run, and what is missing and how to get it")
         .arg(program.help("A program: will it run, and will call sites have lines"))
+        .arg(output::json_argument())
 }
 
 /// Runs it; the exit status is 1 if nothing can run, or if the program cannot.
@@ -79,8 +88,16 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         findings.extend(of_program(program)?);
     }
     let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
-    for Diagnosis { state, what, text } in &findings {
-        say!("{:7}  {what:width$}  {text}", state.word());
+    let row = |Diagnosis { state, what, text }: &Diagnosis| {
+        let state = state.word();
+        serde_json::json!({"state": state, "component": what, "text": text})
+    };
+    let json = || format!("{:#}\n", findings.iter().map(row).collect::<serde_json::Value>());
+    if !output::results_to(matches, "json", json)? {
+        for Diagnosis { state, what, text } in &findings {
+            let word = output::colored(&std::io::stdout(), state.color(), &format!("{:7}", state.word()));
+            say!("{word}  {what:width$}  {text}");
+        }
     }
     let is_broken = findings.iter().any(|finding| finding.state == CheckState::Broken);
     Ok(ExitCode::from(u8::from(is_broken)))

@@ -34,6 +34,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use compile::Language;
 use failure::Failure;
 use names::Role;
+use output::TerminalColor;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if !failure.is_quiet() {
-                output::note!("xsim: {failure}");
+                let name = output::colored(&std::io::stderr(), TerminalColor::Red, "xsim:");
+                output::note!("{name} {failure}");
             }
             ExitCode::from(failure.status)
         }

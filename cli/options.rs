@@ -5,6 +5,30 @@ use clap::{Arg, ArgMatches};
 use simulation::Options;
 use simulation::options::{Row, TABLE};
 
+/// Options that `-h` lists; `--help` has all.
+const COMMON: [&str; 14] = [
+    "np",
+    "mn",
+    "placement",
+    "compute",
+    "proc",
+    "coll",
+    "report",
+    "profile",
+    "trace",
+    "timeline",
+    "network-report",
+    "verbose",
+    "check",
+    "quiet",
+];
+
+/// Returns the first part of a help: it ends before a semicolon, a bracket, a colon or a full stop.
+fn first_part(help: &str) -> &str {
+    let ends = ["; ", " (", ": ", ". "].iter().filter_map(|end| help.find(end));
+    help[..ends.min().unwrap_or(help.len())].trim_end_matches('.')
+}
+
 /// Returns the argument for a row of the table of options.
 pub fn arg(row: &'static Row) -> Arg {
     let mut arg = Arg::new(row.name)
@@ -13,8 +37,11 @@ pub fn arg(row: &'static Row) -> Arg {
         .help_heading(row.group.title())
         .overrides_with(row.name);
     let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
+    let help = row.help.replace('`', "");
     arg = arg
-        .help(format!("{}{default}", row.help.replace('`', "")))
+        .help(format!("{}{default}", first_part(&help)))
+        .long_help(format!("{help}{default}"))
+        .hide_short_help(!COMMON.contains(&row.name))
         .visible_aliases(row.aliases.iter().copied());
     if let Some(letter) = row.short {
         arg = arg.short(letter);

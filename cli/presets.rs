@@ -4,13 +4,14 @@ use crate::failure::{Failure, USAGE};
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use network::{Preset, describe_preset, nearest, preset, preset_names, presets};
+use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
 /// Columns of the list's last column.
 const MAX_SUMMARY: usize = 90;
 
-/// The subcommand `presets`.
+/// Returns the subcommand `presets`.
 pub fn command() -> Command {
     Command::new("presets")
         .about("List the simulated machines that are known by name, or describe one")
@@ -27,6 +28,8 @@ pub fn command() -> Command {
                 .conflicts_with("describe")
                 .help("Print the page docs/reference/presets.md"),
         )
+        .arg(output::json_argument())
+        .arg(output::csv_argument("Write name, group, specification and sources of each"))
 }
 
 /// Prints the list, a machine or the page.
@@ -34,6 +37,10 @@ pub fn command() -> Command {
 /// # Errors
 /// A name that no machine has.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let is_printed = output::results_to(matches, "json", json)? | output::results_to(matches, "csv", csv)?;
+    if is_printed {
+        return Ok(ExitCode::SUCCESS);
+    }
     let text = match matches.get_one::<String>("describe") {
         Some(name) => described(name)?,
         None if matches.get_flag("markdown") => markdown(),
@@ -50,6 +57,27 @@ fn described(name: &str) -> Result<String, Failure> {
         Failure::with(USAGE, format!("'{name}' is not the name of a preset{meant}; xsim presets lists them"))
     })?;
     describe_preset(&preset).map_err(|why| Failure::new(why.to_string()))
+}
+
+/// Returns all machines as JSON.
+fn json() -> String {
+    let row = |preset: Preset| {
+        json!({
+            "name": preset.name, "group": preset.group, "specification": preset.specification,
+            "sources": preset.sources, "assumed": preset.assumed,
+        })
+    };
+    format!("{:#}\n", presets().into_iter().map(row).collect::<serde_json::Value>())
+}
+
+/// Returns all machines as comma-separated values (RFC 4180).
+fn csv() -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let row = |preset: Preset| {
+        let texts = [&*preset.group, &*preset.specification, &preset.sources.join("; ")].map(quoted);
+        format!("{},{}\n", preset.name, texts.join(","))
+    };
+    "name,group,specification,sources\n".to_owned() + &presets().into_iter().map(row).collect::<String>()
 }
 
 /// Returns the machines by groups.

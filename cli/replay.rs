@@ -21,10 +21,10 @@ pub fn command() -> Command {
     Command::new("replay")
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
         .arg(
-            Arg::new("TRACE")
-                .required_unless_present("job")
-                .value_parser(clap::value_parser!(PathBuf))
-                .help("A trace, from -xsim-trace, or a GOAL file"),
+            Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help(
+                "A trace, from -xsim-trace, or a GOAL file; xsim trace convert makes one of a SimGrid, \
+                     OTF2 or DUMPI trace",
+            ),
         )
         .arg(
             Arg::new("job")

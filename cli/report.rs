@@ -1,11 +1,14 @@
 //! `xsim report`: where the time of a run went, as text or as a page, and what differs between two runs.
 
 use crate::failure::{Failure, USAGE};
+use crate::output;
 use ::report::overview::overview;
+use ::report::page::SourceLinks;
 use ::report::wrap::terminal_width;
 use ::report::{Efficiencies, difference, page};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use recorder::RunReport;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,19 +30,35 @@ pub fn command() -> Command {
         ))
         .arg(file("OTHER").help("Another one: what differs"))
         .arg(file("output").short('o').long("output").value_name("FILE.html").help(
-            "Write a page that needs nothing else; with a name in .txt, .md or .csv text, Markdown or values",
+            "Write a page that needs nothing else; with a name in .txt, .md, .csv or .json text, Markdown or \
+             values",
         ))
         .arg(file("ideal").long("ideal").value_name("IDEAL.json").help(
             "The report of the same run with -xsim-mn none: communication efficiency in its parts, \
              serialisation and transfer",
         ))
         .arg(
-            flag(
-                "csv",
-                "The tables as comma-separated values: a line for each number, or with --table for each row",
-            )
-            .conflicts_with("markdown"),
+            file("source")
+                .long("source")
+                .value_name("DIR")
+                .requires("output")
+                .help("Sources of the program: call sites of the page open in an editor"),
         )
+        .arg(
+            Arg::new("editor")
+                .long("editor")
+                .value_name("URL")
+                .default_value("vscode://file{path}:{line}")
+                .help("How that editor opens a line of a file"),
+        )
+        .arg(
+            output::csv_argument(
+                "Write the tables as comma-separated values: a line for each number, or with --table for \
+                 each row",
+            )
+            .conflicts_with_all(["markdown", "json", "output"]),
+        )
+        .arg(output::json_argument().conflicts_with_all(["markdown", "output"]))
         .arg(flag("markdown", "As Markdown"))
         .arg(
             Arg::new("table")
@@ -56,41 +75,52 @@ enum ReportForm {
     Text,
     Markdown,
     Values,
+    Json,
 }
 
-/// Returns what the flags say, else the name of the file; text for a terminal.
-fn form(matches: &ArgMatches, output: Option<&PathBuf>) -> Result<ReportForm, Failure> {
-    match (matches.get_flag("csv"), matches.get_flag("markdown"), output) {
-        (true, ..) => Ok(ReportForm::Values),
-        (_, true, _) => Ok(ReportForm::Markdown),
-        (_, _, None) => Ok(ReportForm::Text),
-        (_, _, Some(output)) => match output.extension().and_then(|suffix| suffix.to_str()) {
-            Some("html" | "htm") => Ok(ReportForm::Page),
-            Some("txt") => Ok(ReportForm::Text),
-            Some("md") => Ok(ReportForm::Markdown),
-            Some("csv") => Ok(ReportForm::Values),
-            _ => Err(Failure::with(
-                USAGE,
-                format!(
-                    "the name {} says no format: it ends in .html for a page, in .txt, .md or .csv",
-                    output.display()
-                ),
-            )),
-        },
+/// Returns what the options say, else the name of the file; text for a terminal. Then the file.
+fn form(matches: &ArgMatches) -> Result<(ReportForm, Option<&PathBuf>), Failure> {
+    let path = |name: &str| matches.get_one::<PathBuf>(name);
+    if let Some(path) = path("csv") {
+        return Ok((ReportForm::Values, Some(path)));
     }
+    if let Some(path) = path("json") {
+        return Ok((ReportForm::Json, Some(path)));
+    }
+    let Some(output) = path("output").filter(|path| !output::is_standard_output(path)) else {
+        let is_markdown = matches.get_flag("markdown");
+        return Ok((if is_markdown { ReportForm::Markdown } else { ReportForm::Text }, None));
+    };
+    let form = match output.extension().and_then(|suffix| suffix.to_str()) {
+        _ if matches.get_flag("markdown") => ReportForm::Markdown,
+        Some("html" | "htm") => ReportForm::Page,
+        Some("txt") => ReportForm::Text,
+        Some("md") => ReportForm::Markdown,
+        Some("csv") => ReportForm::Values,
+        Some("json") => ReportForm::Json,
+        _ => {
+            let why = format!(
+                "the name {} says no format: it ends in .html for a page, in .txt, .md, .csv or .json",
+                output.display()
+            );
+            return Err(Failure::with(USAGE, why));
+        }
+    };
+    Ok((form, Some(output)))
 }
 
 /// Runs it.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let path = |name: &str| matches.get_one::<PathBuf>(name);
     let read = |path: &PathBuf| ::report::read(path).map_err(Failure::new);
-    let (output, form) = (path("output"), form(matches, path("output"))?);
+    let (form, output) = form(matches)?;
     let run = read(path("RUN").expect("clap asks for it"))?;
     let mut document = match path("OTHER") {
         Some(_) if form == ReportForm::Page => {
             return Err(Failure::with(
                 USAGE,
-                "differences of two runs are text: give -o a name in .txt, .md or .csv, or give one report",
+                "differences of two runs are text: give -o a name in .txt, .md, .csv or .json, or give \
+                 one report",
             ));
         }
         Some(_) if path("ideal").is_some() => {
@@ -104,10 +134,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 if matches.get_one::<String>("table").is_some() {
                     return Err(Failure::with(
                         USAGE,
-                        "a page has all tables: leave --table out, or give -o a name in .txt, .md or .csv",
+                        "a page has all tables: leave --table out, or give -o a name in .txt, .md, .csv \
+                         or .json",
                     ));
                 }
-                return write(output, &page::page(&run, &efficiencies));
+                return write(output, &page::page(&run, &efficiencies, &links(matches)?));
             }
             overview(&run, &efficiencies)
         }
@@ -117,10 +148,48 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let text = match form {
         ReportForm::Values => document.csv(),
+        ReportForm::Json => document.json(),
         ReportForm::Markdown => document.markdown(),
         ReportForm::Text | ReportForm::Page => document.text(width(output)),
     };
     write(output, &text)
+}
+
+/// Files of a directory of sources at most.
+const MAX_SOURCES: usize = 100_000;
+
+/// Returns the links to sources. Of files with one name there is no link, as a call site has no directory.
+fn links(matches: &ArgMatches) -> Result<SourceLinks, Failure> {
+    let mut links = SourceLinks {
+        address: matches.get_one::<String>("editor").cloned().unwrap_or_default(),
+        ..SourceLinks::default()
+    };
+    let Some(directory) = matches.get_one::<PathBuf>("source") else { return Ok(links) };
+    let cannot =
+        |why: std::io::Error| Failure::with(USAGE, format!("--source {}: {why}", directory.display()));
+    let mut open = vec![std::fs::canonicalize(directory).map_err(cannot)?];
+    let (mut several, mut count) = (BTreeSet::new(), 0);
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(cannot)?.flatten() {
+            let (name, kind) = (entry.file_name().to_string_lossy().into_owned(), entry.file_type());
+            count += 1;
+            if name.starts_with('.') || count > MAX_SOURCES {
+                continue;
+            }
+            match kind {
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                Ok(kind) if kind.is_file() => {
+                    let path = entry.path().to_string_lossy().into_owned();
+                    if links.paths.insert(name.clone(), path).is_some() {
+                        several.insert(name);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    links.paths.retain(|name, _| !several.contains(name));
+    Ok(links)
 }
 
 /// Returns what one asks for by name has to be there; without, it is said why not.
@@ -140,11 +209,8 @@ fn width(output: Option<&PathBuf>) -> usize {
 /// To a file, or to standard output.
 fn write(output: Option<&PathBuf>, text: &str) -> Result<ExitCode, Failure> {
     match output {
-        Some(path) => {
-            std::fs::write(path, text)
-                .map_err(|why| Failure::new(format!("cannot write the page {}: {why}", path.display())))?;
-        }
-        None => crate::output::text(text)?,
+        Some(path) => output::file(path, text)?,
+        None => output::text(text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,8 @@ use crate::debug;
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::{InstallLayout, LIBRARY, STANDARD};
 use crate::options;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use crate::output;
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use simulation::Options;
@@ -52,6 +53,15 @@ pub fn command() -> Command {
         .action(ArgAction::Append)
         .conflicts_with_all(["debug", "pop", "mn"]);
     command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
+    command = command.group(ArgGroup::new("several").args(["runs", "on"]));
+    command = command.arg(
+        output::json_argument()
+            .requires("several")
+            .help("The table of --on, or the times of --runs, as JSON: to standard output, or to a file"),
+    );
+    command = command.arg(
+        output::csv_argument("The same as comma-separated values; - is standard output").requires("several"),
+    );
     let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
     command = command.arg(pop.help(
         "Run it again on a network that takes no time, and tell all of POP's efficiencies \
@@ -112,11 +122,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let report = options.report.as_deref();
     if let Some(&count) = matches.get_one::<u32>("runs") {
-        return several::repeat(program, count, report);
+        return several::repeat(matches, program, count, report);
     }
     if let Some(machines) = machines {
         let measures = matches!(options.compute, simulation::options::ComputeOption::Measured);
-        return several::compare(program, &machines, report, measures);
+        return several::compare(matches, program, &machines, report, measures);
     }
     if matches.get_flag("pop") {
         return pop::pop(program, options.report.as_deref());

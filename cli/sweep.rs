@@ -3,7 +3,7 @@
 mod runs;
 
 use crate::failure::{Failure, USAGE};
-use crate::output::note;
+use crate::output::{self, note};
 use crate::{options, replay, rest, run};
 use ::sweep::{Points, ScalingMode, SweepTable, Variable};
 use clap::{Arg, ArgMatches, Command};
@@ -79,6 +79,8 @@ pub fn command() -> Command {
         .arg(Arg::new("limit").long("limit").value_name("TIME").help(
             "End a run that takes longer than this of the host's time, such as 90s: it counts as failed",
         ))
+        .arg(output::json_argument())
+        .arg(output::csv_argument("Write the table there too, as DIR/sweep.csv has it"))
         .arg(
             Arg::new("WORDS")
                 .num_args(1..)
@@ -116,7 +118,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let csv = base.directory.join("sweep.csv");
     std::fs::write(&csv, table.csv())
         .map_err(|why| Failure::new(format!("cannot write {}: {why}", csv.display())))?;
-    crate::output::text(table.text())?;
+    let is_printed = output::results_to(matches, "json", || json(&table))?
+        | output::results_to(matches, "csv", || table.csv())?;
+    if !is_printed {
+        output::text(table.text())?;
+    }
     if let Some(path) = matches.get_one::<PathBuf>("plot") {
         let chart = ::sweep::curves(&table)
             .map_err(|why| Failure::new(format!("--plot {}: {why}", path.display())))?;
@@ -139,6 +145,19 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(FAILED))
         }
     }
+}
+
+/// Returns a JSON object for each run. What is empty is null.
+fn json(table: &SweepTable) -> String {
+    let data = table.data();
+    let (heading, rows) = data.split_first().expect("there is a heading");
+    let value = |text: &String| match text.parse::<serde_json::Number>() {
+        Ok(number) => number.into(),
+        Err(_) if text.is_empty() => serde_json::Value::Null,
+        Err(_) => text.as_str().into(),
+    };
+    let row = |row: &Vec<String>| heading.iter().cloned().zip(row.iter().map(value)).collect();
+    format!("{:#}\n", serde_json::Value::Array(rows.iter().map(row).collect()))
 }
 
 fn limit(text: &str) -> Result<Duration, String> {

@@ -1,8 +1,8 @@
 //! `xsim topology SPEC`: a simulated machine, looked at without a run.
 
 use crate::failure::{Failure, USAGE};
-use crate::output::say;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use crate::output::{self, say};
+use clap::{Arg, ArgMatches, Command};
 use network::{Machine, machine_report};
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ pub fn command() -> Command {
                 .value_parser(clap::value_parser!(u32).range(1..))
                 .help("Size it for this many ranks, where the specification leaves a size open"),
         )
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+        .arg(output::json_argument())
 }
 
 /// Prints a network.
@@ -32,11 +32,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let ranks = matches.get_one::<u32>("ranks").copied();
     let report = Machine::parse(specification).and_then(|machine| machine_report(&machine, ranks));
     let report = report.map_err(|why| Failure::with(USAGE, why.to_string()))?;
-    if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&report)
-            .map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
-        say!("{json}");
-    } else {
+    let json = serde_json::to_string_pretty(&report)
+        .map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
+    if !output::results_to(matches, "json", || json + "\n")? {
         say!("{}", report.to_string().trim_end());
     }
     Ok(ExitCode::SUCCESS)

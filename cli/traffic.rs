@@ -10,7 +10,6 @@ use network::traffic::{
 };
 use std::fmt::Display;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,9 +26,7 @@ pub fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
-    let path = |name: &'static str, help: &'static str| {
-        value(name, "FILE", help).value_parser(clap::value_parser!(PathBuf))
-    };
+    let path = output::file_argument;
     Command::new("traffic")
         .about("Send synthetic traffic through a network of routers, as packets or as flows (level=flow)")
         .arg(
@@ -77,9 +74,11 @@ pub fn command() -> Command {
                 .default_value("0.05:0.95:0.05")
                 .requires("sweep"),
         )
-        .arg(flag("json", "Results as JSON"))
+        .arg(output::json_argument())
         .arg(flag("quiet", "No progress"))
-        .arg(path("csv", "Write a line for each direction of each cable (with --sweep, for each load)"))
+        .arg(output::csv_argument(
+            "Write a line for each direction of each cable (with --sweep, for each load)",
+        ))
         .arg(
             path(
                 "histograms",
@@ -230,43 +229,32 @@ fn rates(text: &str) -> Result<Vec<f64>, Failure> {
     Ok((0..=count).map(|i| first + i as f64 * step).collect())
 }
 
-fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
-    std::fs::write(path, content)
-        .map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
-}
-
 fn write_report(
     matches: &ArgMatches,
     traffic: &TrafficRun,
     report: &TrafficReport,
 ) -> Result<ExitCode, Failure> {
-    if let Some(path) = matches.get_one::<PathBuf>("csv") {
-        write_file(path, &report.links_to_csv())?;
-    }
-    if let Some(path) = matches.get_one::<PathBuf>("histograms") {
-        write_file(path, &report.histograms_to_csv())?;
-    }
-    if let Some(path) = matches.get_one::<PathBuf>("svg") {
-        write_file(path, &heat_map(report))?;
-    }
-    print(&if matches.get_flag("json") { report.to_json() + "\n" } else { report.to_text(traffic.pace) })
+    let mut is_printed = output::results_to(matches, "csv", || report.links_to_csv())?;
+    is_printed |= output::results_to(matches, "histograms", || report.histograms_to_csv())?;
+    is_printed |= output::results_to(matches, "svg", || heat_map(report))?;
+    is_printed |= output::results_to(matches, "json", || report.to_json() + "\n")?;
+    print(is_printed, || report.to_text(traffic.pace))
 }
 
 fn write_sweep(matches: &ArgMatches, report: &SweepReport) -> Result<ExitCode, Failure> {
-    if let Some(path) = matches.get_one::<PathBuf>("csv") {
-        write_file(path, &report.to_csv())?;
-    }
-    if let Some(path) = matches.get_one::<PathBuf>("svg") {
-        write_file(path, &latency_load(&[(&report.network, report)]))?;
-    }
-    let text = || {
+    let mut is_printed = output::results_to(matches, "csv", || report.to_csv())?;
+    is_printed |= output::results_to(matches, "svg", || latency_load(&[(&report.network, report)]))?;
+    is_printed |= output::results_to(matches, "json", || report.to_json() + "\n")?;
+    print(is_printed, || {
         format!("{}saturation: {:.4} of the bandwidth into the network\n", report.to_csv(), report.saturation)
-    };
-    print(&if matches.get_flag("json") { report.to_json() + "\n" } else { text() })
+    })
 }
 
-fn print(text: &str) -> Result<ExitCode, Failure> {
-    output::text(text)?;
+/// Prints text for people, unless standard output has data already.
+fn print(is_printed: bool, text: impl FnOnce() -> String) -> Result<ExitCode, Failure> {
+    if !is_printed {
+        output::text(text())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -481,6 +481,65 @@ fn help_knows_commands_and_the_pages_of_the_manual() {
 }
 
 #[test]
+fn short_help_has_the_usual_options_and_long_help_has_all() {
+    let [short, long] = ["-h", "--help"].map(|help| accepted(command(&["run", help]).output().unwrap()));
+    assert!(short.lines().count() <= 60, "{} lines: {short}", short.lines().count());
+    for option in ["--np", "--mn", "--on", "--report", "--compute"] {
+        assert!(short.contains(option) && long.contains(option), "{option}: {short}");
+    }
+    assert!(!short.contains("--globals-fold") && long.contains("--globals-fold"), "{short}");
+}
+
+#[test]
+fn data_goes_to_a_file_or_to_standard_output() {
+    let directory = scratch("data");
+    let file = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let run = |arguments: &[&str]| {
+        let output = command(arguments).current_dir(root()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let traffic = ["traffic", "--network", "star:n=4", "--interval", "1us", "--packets", "2", "--quiet"];
+    let several = ["run", "-q", "-n", "4", "--compute", "none", "--on", "ethernet,default"];
+    let program = compile("examples/c/hello.c", &[]);
+    let program = [program.to_str().unwrap(), "-q"];
+    for (arguments, rest) in [
+        (&["topology", "star:4"][..], &[][..]),
+        (&["presets"], &[]),
+        (&["doctor"], &[]),
+        (&["aspen", "eval", "examples/aspen/cg.aspen"], &[]),
+        (&traffic, &[]),
+        (&several, &program),
+    ] {
+        let path = file("results.json");
+        let printed = run(&[arguments, &["--json"], rest].concat());
+        let json = printed.find(['{', '[']).map_or("", |start| &printed[start..]);
+        serde_json::from_str::<serde_json::Value>(json)
+            .unwrap_or_else(|why| panic!("{arguments:?}: {why}: {printed}"));
+        run(&[arguments, &[&format!("--json={path}")], rest].concat());
+        let written = std::fs::read_to_string(&path).unwrap();
+        serde_json::from_str::<serde_json::Value>(&written)
+            .unwrap_or_else(|why| panic!("{arguments:?}: {why}"));
+    }
+    for (arguments, rest, heading) in [
+        (&["presets"][..], &[][..], "name,specification,source"),
+        (&traffic, &[], "from,"),
+        (&several, &program, "machine,virtual_time_ps,"),
+    ] {
+        let path = file("results.csv");
+        let printed = run(&[arguments, &["--csv", "-"], rest].concat());
+        run(&[arguments, &["--csv", &path], rest].concat());
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert!(written.starts_with(heading) && printed.ends_with(&written), "{arguments:?}: {printed}");
+    }
+    let runs = ["run", "-q", "-n", "4", "--compute", "none", "--runs", "3", "--csv", "-"];
+    assert!(run(&[&runs[..], &program].concat()).contains("run,virtual_time_ps\n1,"));
+    refused(command(&["run", "--csv", "-", program[0]]).output().unwrap(), 2, &["--runs", "--on"]);
+    let lost = file("no/such/results.csv");
+    refused(command(&["presets", "--csv", &lost]).output().unwrap(), 1, &["cannot be written"]);
+}
+
+#[test]
 fn completions_and_man_pages_come_from_the_parser() {
     for (shell, part) in
         [("bash", "complete -F _xsim"), ("zsh", "#compdef xsim"), ("fish", "complete -c xsim")]
@@ -539,6 +598,7 @@ fn one_program_on_several_machines_says_which_is_fastest_and_why() {
     assert!(text(&output.stderr).contains("all take the same time"), "{}", text(&output.stderr));
     refused(run(&["--on", "ethernet"]), 2, &["--on compares at least two machines"]);
     refused(run(&["--on", "ethernet;trous:4"]), 2, &["torus"]);
+    refused(run(&["--on", "etehrnet,default"]), 2, &["--on etehrnet", "'ethernet' perhaps"]);
     refused(run(&["--on", "ethernet,default", "-m", "default"]), 2, &["--on"]);
 }
 

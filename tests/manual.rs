@@ -17,6 +17,7 @@ const MAX_MANUAL_WORDS: usize = 35_000;
 const OUTSIDE: &[&str] = &[
     "README.md",
     "CONTRIBUTING.md",
+    "examples/README.md",
     "runtime/models/aspen/DECISIONS.md",
     "runtime/observe/trace/FORMAT.md",
     "runtime/observe/trace/FOLDING.md",
@@ -278,6 +279,23 @@ fn pages_and_the_manual_have_a_bounded_number_of_words() {
     }
     if manual > MAX_MANUAL_WORDS {
         wrong.push(format!("docs: {manual} words, at most {MAX_MANUAL_WORDS}"));
+    }
+    assert_none(&wrong);
+}
+
+#[test]
+fn the_index_of_examples_names_each_file() {
+    let index = std::fs::read_to_string(root().join("examples/README.md")).unwrap();
+    let named: Vec<String> = links(&index);
+    let mut wrong = Vec::new();
+    for directory in ["c", "fortran", "aspen", "python"] {
+        for entry in std::fs::read_dir(root().join("examples").join(directory)).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{directory}/{}", entry.file_name().display());
+            if entry.file_type().unwrap().is_file() && !named.contains(&name) {
+                wrong.push(format!("examples/README.md does not name {name}"));
+            }
+        }
     }
     assert_none(&wrong);
 }

@@ -318,7 +318,7 @@ fn mutants_of_measured_times_end_with_a_sentence() {
 fn mutants_of_reports_end_with_a_sentence() {
     let (_, report) = recorded("reports", "examples/c/stencil3d.c", "8", &["4", "3"]);
     survive("reports", ".json", &[fs::read(report).unwrap()], Some(MAX_KIB), |path| {
-        vec![command(&["report", text(path)]), command(&["report", "--csv", text(path)])]
+        vec![command(&["report", text(path)]), command(&["report", "--csv", "-", text(path)])]
     });
 }
 

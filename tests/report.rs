@@ -116,6 +116,7 @@ fn regions_have_serialisation_and_transfer_too() {
         &"--ideal",
         &of("ideal.json", &["-xsim-mn=none", "-xsim-profile", "checked"]),
         &"--csv",
+        &"-",
         &"--table",
         &"regions",
     ])
@@ -177,14 +178,14 @@ fn tables_are_markdown_or_values_with_commas_between() {
     let path = run("all", 4, &[MACHINE, "-xsim-profile"]);
     let markdown = report(&[&path, &"--markdown"]).stdout;
     assert!(markdown.contains("\n## Call sites\n\n| call site | function | calls |"), "{markdown}");
-    let values = report(&[&path, &"--csv"]).stdout;
+    let values = report(&[&path, &"--csv", &"-"]).stdout;
     assert!(
         values.starts_with(
             "table,row,column,value,unit,text\nTime,0,all_ranks_time,,,outside MPI\nTime,0,of_all,0."
         ),
         "{values}"
     );
-    let sites = report(&[&path, &"--csv", &"--table", &"call sites"]).stdout;
+    let sites = report(&[&path, &"--csv", &"-", &"--table", &"call sites"]).stdout;
     let heading =
         "call_site,function,calls,bytes,time_share,waits_share,a_call_ps,longest_ps,longest_rank,lost_to\n";
     assert!(sites.starts_with(heading) && sites.contains(",MPI_Barrier,20,0,0."), "{sites}");
@@ -227,10 +228,23 @@ fn a_page_has_everything_and_needs_nothing() {
     ] {
         assert!(text.contains(&format!(">{heading}</h2>")), "no {heading}");
     }
+    for link in ["findings", "wait-states", "sites", "who-sends-to-whom"] {
+        assert!(
+            text.contains(&format!("<a href=\"#{link}\">")) && text.contains(&format!("<h2 id=\"{link}\">")),
+            "no {link}"
+        );
+    }
+    let sources = common::root().join("tests/programs");
+    report(&[&path, &"-o", &page, &"--source", &sources]).success();
+    let linked = std::fs::read_to_string(&page).unwrap();
+    let address = format!("<a href=\"vscode://file{}/", sources.canonicalize().unwrap().display());
+    assert!(linked.contains(&address) && !text.contains("vscode:"), "{address}");
+    let head = text.split("</header>").next().unwrap();
+    assert!(head.contains("<code>xsim run --mn ") && head.contains(" UTC</p>"), "{head}");
     // Sorted by a button, numbers by their values; pictures have a text; nothing comes from elsewhere.
     assert!(text.contains("<th scope=\"col\" class=\"number\"><button type=\"button\">calls</button></th>"));
     assert!(
-        text.contains("<td class=\"number\" data-value=\"240000\">240 kB</td>"),
+        text.contains("<td class=\"number\" data-label=\"bytes\" data-value=\"240000\">240 kB</td>"),
         "4 ranks send 3,000 integers five times"
     );
     assert_eq!(text.matches("role=\"img\"").count(), text.matches("aria-label=").count());
@@ -331,7 +345,7 @@ fn what_another_algorithm_would_take_is_told_and_recommended_if_it_is_faster() {
     let page = path.with_extension("html");
     report(&[&path, &"-o", &page]).success();
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains(">Collectives</h2>") && page.contains("<td>reduce-bcast</td>"), "{page}");
+    assert!(page.contains(">Collectives</h2>") && page.contains(">reduce-bcast</td>"), "{page}");
     let best = ["-xsim-profile", "-xsim-coll=allreduce=recursive-doubling", MACHINE];
     let best = report(&[&run("allreduce_at_once", 8, &best)]).success().stdout;
     assert!(!best.contains("Try -xsim-coll"), "{best}");

@@ -3,9 +3,9 @@
 use super::evaluate::{EvaluationOptions, choices};
 use super::{application, failed};
 use crate::failure::{Failure, USAGE};
-use crate::output::say;
+use crate::output::{self, say};
 use ::aspen::{Communication, CommunicationPattern, EvaluationRequest, Sources, Step, StepTraffic};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ pub fn command() -> Command {
                 .help("Show what this rank sends and receives in each step"),
         )
         .args(choices())
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+        .arg(output::json_argument())
 }
 
 /// Lists.
@@ -71,10 +71,12 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         .map(|one| one.step.traffic(ranks, packet))
         .collect::<Result<_, _>>()
         .map_err(|error| failed(&error))?;
-    if matches.get_flag("json") {
+    let json = || {
         let all: Vec<_> =
             steps.iter().zip(&traffic).map(|(one, traffic)| as_json(one, traffic, &sources)).collect();
-        say!("{:#}", json!({ "model": model.name, "ranks": ranks, "packet": packet, "steps": all }));
+        format!("{:#}\n", json!({ "model": model.name, "ranks": ranks, "packet": packet, "steps": all }))
+    };
+    if output::results_to(matches, "json", json)? {
         return Ok(ExitCode::SUCCESS);
     }
     for (one, traffic) in steps.iter().zip(&traffic) {

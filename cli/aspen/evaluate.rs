@@ -2,7 +2,7 @@
 
 use super::{failed, read_both};
 use crate::failure::{Failure, USAGE};
-use crate::output::say;
+use crate::output::{self, say};
 use ::aspen::{
     Application, Evaluation, EvaluationRequest, Formula, Machine, Number, Sources, Traversal, constant,
     parse_formula, tree,
@@ -71,7 +71,7 @@ pub fn command() -> Command {
                 .value_parser(clap::value_parser!(PathBuf))
                 .requires("plot"),
         )
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+        .arg(output::json_argument())
 }
 
 /// The choices for evaluating a model.
@@ -143,7 +143,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         sockets,
         choice: &choice,
         sources: &sources,
-        json: matches.get_flag("json"),
+        matches,
     };
     if let Some(range) = matches.get_one::<String>("plot") {
         let points = matches.get_one::<u32>("points").copied().unwrap_or(25);
@@ -171,7 +171,7 @@ pub struct RequestedEvaluation<'a> {
     /// The choices for evaluating the model.
     pub choice: &'a EvaluationOptions,
     sources: &'a Sources,
-    json: bool,
+    matches: &'a ArgMatches,
 }
 
 impl RequestedEvaluation<'_> {
@@ -194,9 +194,7 @@ impl RequestedEvaluation<'_> {
             .map(|socket| self.evaluate(parameters, *socket))
             .collect::<Result<_, Failure>>()?;
         let Some(first) = all.first() else { return Ok(ExitCode::SUCCESS) };
-        if self.json {
-            let json = serde_json::to_string_pretty(&as_json(self.model, &all));
-            say!("{}", json.map_err(|why| Failure::new(format!("the evaluation has no JSON form: {why}")))?);
+        if output::results_to(self.matches, "json", || format!("{:#}\n", as_json(self.model, &all)))? {
             return Ok(ExitCode::SUCCESS);
         }
         print_amounts(first)?;

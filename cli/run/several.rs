@@ -7,6 +7,7 @@ use ::report::read;
 use ::report::table::{Align, Table, TableCell};
 use ::report::units::{percent, short};
 use ::report::wrap::summary_width;
+use clap::ArgMatches;
 use recorder::{RunReport, Simulated};
 use simulation::options::variable;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,12 @@ impl<'a> ProgramRuns<'a> {
 
 /// Runs `program` this many times and prints the mean, the spread and the outliers of virtual time. `report`
 /// gets the first run's.
-pub fn repeat(program: Command, count: u32, report: Option<&Path>) -> Result<ExitCode, Failure> {
+pub fn repeat(
+    matches: &ArgMatches,
+    program: Command,
+    count: u32,
+    report: Option<&Path>,
+) -> Result<ExitCode, Failure> {
     let mut runs = ProgramRuns::new(program, report)?;
     let mut times = Vec::new();
     for _ in 0..count {
@@ -98,8 +104,19 @@ pub fn repeat(program: Command, count: u32, report: Option<&Path>) -> Result<Exi
             Err(code) => return Ok(code),
         }
     }
+    let mut table = Table::new(&[("run", Align::Right), ("virtual time", Align::Right)]);
+    let row = |(run, &time): (usize, &u64)| vec![TableCell::rank(run + 1), TableCell::time(time)];
+    table.rows = times.iter().enumerate().map(row).collect();
+    data(matches, &table)?;
     output::results(spread(&times))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the rows of a table where `--json` and `--csv` say.
+fn data(matches: &ArgMatches, table: &Table) -> Result<(), Failure> {
+    output::results_to(matches, "json", || format!("{:#}\n", serde_json::Value::from(table.records())))?;
+    output::results_to(matches, "csv", || table.csv())?;
+    Ok(())
 }
 
 /// Returns the lines that say how far times of runs lie apart.
@@ -149,13 +166,14 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Returns the machines of `--on`: behind semicolons, or behind commas where each is a name or a machine
-/// file.
+/// Returns the machines of `--on`: behind semicolons, or behind commas where none is a
+/// specification.
 ///
 /// # Errors
 /// If there are fewer than two.
 pub fn machines(given: &[&String]) -> Result<Vec<String>, Failure> {
-    let is_name = |part: &str| network::preset(part).is_some() || part.ends_with(".toml");
+    // A misspelt name is answered with what was meant; a specification has colons or equals signs.
+    let is_name = |part: &str| !part.contains([':', '=']);
     let split = |text: &str| -> Vec<String> {
         let separator = if text.contains(';') || !text.split(',').all(is_name) { ';' } else { ',' };
         text.split(separator).map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
@@ -173,6 +191,7 @@ pub fn machines(given: &[&String]) -> Result<Vec<String>, Failure> {
 
 /// Runs `program` once on each machine and prints which is fastest, and why.
 pub fn compare(
+    matches: &ArgMatches,
     program: Command,
     machines: &[String],
     report: Option<&Path>,
@@ -188,6 +207,7 @@ pub fn compare(
         }
     }
     let MachineComparison { table, sentence } = comparison(machines, &reports);
+    data(matches, &table)?;
     output::results(format_args!("xsim:\n{}xsim: {sentence}\n", table.text("xsim:   ", summary_width())))?;
     if measures {
         note!(
@@ -293,6 +313,7 @@ mod tests {
         let split = |text: &str| machines(&[&text.to_owned()]).map_err(|failure| failure.to_string());
         assert_eq!(split("ethernet,default").unwrap(), ["ethernet", "default"]);
         assert_eq!(split("star:l=1us,b=1Gbps;mesh.toml").unwrap(), ["star:l=1us,b=1Gbps", "mesh.toml"]);
+        assert_eq!(split("etehrnet,default").unwrap(), ["etehrnet", "default"]);
         assert!(split("star:l=1us,b=1Gbps").unwrap_err().contains("at least two"));
     }
 }

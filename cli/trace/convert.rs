@@ -21,6 +21,7 @@ pub fn command() -> Command {
             .help(help)
     };
     Command::new("convert")
+        .after_help("xsim replay runs the trace on a simulated machine.")
         .about(
             "Convert a trace to or from GOAL (LogGOPSim), time-independent traces (SimGrid) and OTF2 \
              (Score-P, Vampir), and from DUMPI (SST)",

@@ -120,7 +120,7 @@ class Report:
             paths = [os.path.join(directory, name) for name in ("a.json", "b.json")]
             for report, path in zip((self, other), paths):
                 report.save(path)
-            return Comparison(ask(["report", *paths]), ask(["report", *paths, "--csv"]))
+            return Comparison(ask(["report", *paths]), ask(["report", *paths, "--csv", "-"]))
 
     def text(self) -> str:
         """Returns the report as text, as `xsim report` prints it."""

@@ -398,6 +398,7 @@ impl Paths for LevelPaths {
                 .collect(),
             each_link,
             row: 1,
+            levels: Vec::new(),
             places: self.levels.endpoints_below(0),
             rails: None,
             map: RouterMap::default(),

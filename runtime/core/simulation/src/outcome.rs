@@ -46,6 +46,14 @@ fn early_end(ending: &Ending) -> Option<EarlyEnd> {
     Some(EarlyEnd { cause, sentences })
 }
 
+/// Returns the words of the command line, without the options of the run, which stand by themselves.
+fn command() -> Vec<String> {
+    let mut words: Vec<_> = std::env::args_os().collect();
+    // A command line that does not read was refused before the run.
+    drop(Options::from_args(&mut words, []));
+    words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// A run that is over.
 pub struct RunOutcome<'a> {
     /// The names of the program and of the machine.
@@ -139,6 +147,9 @@ impl RunOutcome<'_> {
                     .iter()
                     .map(|(name, value)| ((*name).to_owned(), value.clone()))
                     .collect(),
+                command: command(),
+                date: crate::host::date(),
+                xsim: env!("CARGO_PKG_VERSION").to_owned(),
                 long_intervals: part.long_intervals,
             },
         }

@@ -165,6 +165,9 @@ mod tests {
             peak_rss_bytes: 12_345_678,
             context_switches: 9,
             options: [].into(),
+            command: Vec::new(),
+            date: String::new(),
+            xsim: String::new(),
             long_intervals: Vec::new(),
         }
     }

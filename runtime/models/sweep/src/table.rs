@@ -91,24 +91,30 @@ impl SweepTable {
         Ok(self.rows.iter().map(of).collect())
     }
 
-    /// Returns it as values with commas between them; a text with a comma stands in quotes (RFC 4180).
+    /// Returns comma-separated values (RFC 4180): a heading, and a line for each point.
     pub fn csv(&self) -> String {
-        let quoted = |text: &str| {
+        let quoted = |text: &String| {
             if text.contains([',', '"', '\n']) {
                 format!("\"{}\"", text.replace('"', "\"\""))
             } else {
-                text.to_owned()
+                text.clone()
             }
         };
-        let mut lines =
-            vec![self.variables.iter().map(|variable| quoted(&variable.name)).collect::<Vec<_>>()];
+        let line = |fields: Vec<String>| fields.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
+        self.data().into_iter().map(line).collect()
+    }
+
+    /// Returns the names of the columns, then the fields of each point. A run that failed has only the values
+    /// of the variables and the error.
+    pub fn data(&self) -> Vec<Vec<String>> {
+        let mut lines = vec![self.variables.iter().map(|variable| variable.name.clone()).collect::<Vec<_>>()];
         lines[0].extend(
             ["virtual_time_ps", "compute_mean_ps", "wait_mean_ps", "messages", "bytes"].map(str::to_owned),
         );
         lines[0].extend(self.scaling.map(|_| "efficiency".to_owned()));
         lines[0].push("error".to_owned());
         for ((point, outcome), efficiency) in self.rows.iter().zip(&self.efficiencies) {
-            let mut line: Vec<String> = self.values(point).map(|value| quoted(value)).collect();
+            let mut line: Vec<String> = self.values(point).map(|value| value.to_owned()).collect();
             match outcome {
                 Ok(RunResults { time_ps, compute_ps, wait_ps, messages, bytes }) => {
                     line.extend([time_ps, compute_ps, wait_ps, messages].map(u64::to_string));
@@ -119,10 +125,10 @@ impl SweepTable {
             line.extend(
                 self.scaling.map(|_| efficiency.map_or(String::new(), |value| format!("{value:.4}"))),
             );
-            line.push(outcome.as_ref().err().map_or(String::new(), |why| quoted(why)));
+            line.push(outcome.as_ref().err().cloned().unwrap_or_default());
             lines.push(line);
         }
-        lines.into_iter().map(|line| line.join(",") + "\n").collect()
+        lines
     }
 
     /// Returns the values of a point but those of these variables: `np=64 l=1us`.

@@ -159,6 +159,15 @@ pub struct Host {
     pub context_switches: u64,
     /// The options that were given, by name.
     pub options: BTreeMap<String, String>,
+    /// The words of the program's command line, or of the command that replayed a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The end of the run, in universal time: `2026-01-31 12:00:00 UTC`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub date: String,
+    /// The version of xsim.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub xsim: String,
     /// Measured computation that took a hundred times the median of its kind, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_intervals: Vec<LongIntervals>,
@@ -274,6 +283,9 @@ mod tests {
             peak_rss_bytes: 4096,
             context_switches: 3,
             options: [("np".to_owned(), "5".to_owned())].into(),
+            command: vec!["./ring".to_owned(), "3".to_owned()],
+            date: "2026-01-31 12:00:00 UTC".to_owned(),
+            xsim: "0.1.0".to_owned(),
             long_intervals: vec![LongIntervals { max_rank: 4, ..LongIntervals::default() }],
         };
         RunReport { version: RunReport::VERSION, simulated, host }

@@ -84,6 +84,17 @@ impl Document {
         let heading = "table,row,column,value,unit,text\n".to_owned();
         tables.into_iter().fold(heading, |out, (title, table)| out + &table.csv_cells(title))
     }
+
+    /// Returns JSON: the title, and the sentences and rows of each section. Numbers are those of
+    /// [`Table::csv`].
+    pub fn json(&self) -> String {
+        let section = |section: &Section| {
+            let rows = section.table.as_ref().map_or_else(Vec::new, Table::records);
+            serde_json::json!({"title": section.title, "sentences": section.lines, "rows": rows})
+        };
+        let sections: Vec<_> = self.sections.iter().map(section).collect();
+        format!("{:#}\n", serde_json::json!({"title": self.title, "sections": sections}))
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +141,15 @@ mod tests {
             document.keep("Findings").unwrap_err(),
             "no table is called \"Findings\": there are Call sites"
         );
+    }
+
+    #[test]
+    fn json_has_the_numbers_of_the_values() {
+        let found: serde_json::Value = serde_json::from_str(&document().json()).unwrap();
+        let section = &found["sections"][2];
+        assert_eq!(section["title"], "Call sites");
+        assert_eq!(section["rows"][1], serde_json::json!({"site": "a, b", "time_ps": 1_250_000}));
+        assert_eq!(found["sections"][1]["rows"], serde_json::json!([]));
     }
 
     #[test]

@@ -218,6 +218,9 @@ mod tests {
             peak_rss_bytes: 1,
             context_switches: 1,
             options: [].into(),
+            command: Vec::new(),
+            date: String::new(),
+            xsim: String::new(),
             long_intervals: Vec::new(),
         };
         RunReport { version: RunReport::VERSION, simulated, host }

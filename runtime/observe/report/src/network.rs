@@ -16,6 +16,9 @@ pub struct LoadMap {
     pub routers_per_cell: u32,
     /// Cells of a row.
     pub row: u32,
+    /// First cell of each level of a tree, from the endpoints up; empty of a network without levels.
+    #[serde(default)]
+    pub levels: Vec<u32>,
     /// In the order of routers.
     pub cells: Vec<LoadCell>,
     /// The busiest links.
@@ -55,6 +58,9 @@ pub fn busiest_time(links: &LinkUseSeries) -> String {
 /// Some neighbouring routers.
 #[derive(Debug, Deserialize)]
 pub struct LoadCell {
+    /// The first router and the last; a report of an older version has none.
+    #[serde(default)]
+    pub routers: Option<(u32, u32)>,
     /// Mean share of the run in which the links out of its routers were busy.
     pub use_mean: f64,
     /// The busiest.

@@ -187,12 +187,46 @@ pub fn load(run: &Simulated) -> Table {
     table
 }
 
+/// Returns the command line that makes the run again; nothing of a report that has no command.
+///
+/// A program's options may stand in the environment, so that they are written as those of `xsim run`.
+pub fn command(report: &RunReport) -> String {
+    let Some((name, rest)) = report.host.command.split_first() else { return String::new() };
+    let quoted = |word: &str| {
+        let is_plain = |letter: char| letter.is_alphanumeric() || "-_=./:,+@%".contains(letter);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let of_option = |(option, value): (&String, &String)| match value.as_str() {
+        "on" => vec![format!("--{option}")],
+        "off" => vec![format!("--{option}=off")],
+        _ => vec![format!("--{option}"), value.clone()],
+    };
+    let mut words = vec![name.clone()];
+    if name.rsplit('/').next() != Some("xsim") {
+        let options = report.host.options.iter().flat_map(of_option);
+        words = ["xsim", "run"].map(str::to_owned).into_iter().chain(options).chain(words).collect();
+    }
+    words.extend(rest.iter().cloned());
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the machine, the traffic, the host and the options.
 pub fn settings(report: &RunReport) -> Table {
     let (run, host) = (&report.simulated, &report.host);
     let mut table = Table::new(&[("what", Align::Left), ("value", Align::Left)]);
     let mut row = |what: &str, value: TableCell| table.rows.push(vec![what.into(), value]);
     row("program", run.program.as_str().into());
+    for (what, value) in
+        [("command", command(report)), ("date", host.date.clone()), ("xsim", host.xsim.clone())]
+    {
+        if !value.is_empty() {
+            row(what, value.into());
+        }
+    }
     row("simulated machine", run.machine.as_str().into());
     row("ranks", TableCell::count(run.ranks));
     row("virtual time", TableCell::time(run.virtual_time_ps));

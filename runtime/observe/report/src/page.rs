@@ -3,6 +3,9 @@
 
 mod axis;
 mod chart;
+mod contents;
+mod sources;
+mod tables;
 mod topology;
 
 use crate::collectives::{self, collectives};
@@ -10,14 +13,16 @@ use crate::critical;
 use crate::efficiency::{Efficiencies, Ideal, regions_of};
 use crate::findings::findings;
 use crate::network::{busiest, busiest_time, map, network, over_time};
-use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
+use crate::overview::{NO_PROFILE, NOTHING_LOST, command, functions, headline, load, parts, settings};
 use crate::profile::{longest, regions, states, wait_states, whole, without_lines};
-use crate::table::{Align, Table, TableCell};
 use crate::units::{bytes, grouped, percent, short};
+use contents::contents;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use recorder::call_profile::SiteCost;
 use recorder::{CallProfile, CriticalPath, RunReport, Simulated};
+pub use sources::SourceLinks;
 use std::collections::BTreeMap;
+use tables::{folded, plain};
 
 /// Call sites that a page has at most.
 const SITES: usize = 500;
@@ -28,9 +33,11 @@ const COLLECTIVES: usize = 100;
 /// Pairs of ranks that are told beside the matrix.
 const PAIRS: usize = 20;
 
-/// Returns the page of a run; with one on an ideal network, or with why there is none, its efficiencies.
-pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> String {
+/// Returns the page of a run; with one on an ideal network, or with why there is none, its efficiencies. Call
+/// sites open in an editor by `links`.
+pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>, links: &SourceLinks) -> String {
     let run = &report.simulated;
+    let (contents, sections) = contents(&sections(report, efficiencies, links).into_string());
     let body = html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,54 +51,9 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
             }
             body {
                 a class="skip" href="#sites" { "Skip to the call sites" }
-                header { (head(run)) }
-                main {
-                    @if let Some(end) = &run.early_end {
-                        section class="ended" role="alert" {
-                            h2 { (end.cause.verdict()) }
-                            @for sentence in &end.sentences { p { (sentence) } }
-                        }
-                    }
-                    (found(report))
-                    (efficiency(efficiencies))
-                    @if let Some(path) = &run.critical_path { (critical_path(run, path)) }
-                    @match &run.profile {
-                        Some(profile) => (of_profile(run, profile, regions_of(efficiencies))),
-                        None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
-                    }
-                    @if let Some((said, table)) = network(run) {
-                        section {
-                            h2 { "Network" }
-                            p { (said) "." }
-                            (plain(&table,
-                                "Links of the simulated network: shares of the run's time and of their \
-                                 buffers"))
-                            @if let Some(links) = over_time(run) {
-                                figure {
-                                    (chart::links(links, run.virtual_time_ps, &format!(
-                                        "How busy links were over virtual time. {}", busiest_time(links))))
-                                    figcaption class="soft" {
-                                        "How busy links were: the area is the mean of all, and as high as \
-                                         the picture if all were always busy"
-                                        @if !links.most.is_empty() {
-                                            "; the line is the busiest link of each stretch" }
-                                        ". " (busiest_time(links)) "."
-                                    }
-                                }
-                            }
-                            @if let Some((map, routers)) = map(run) {
-                                (topology::topology(&map, routers))
-                                details { summary { "The busiest links" } (plain(&busiest(&map),
-                                    "Directions of cables that were busy longest")) }
-                            }
-                        }
-                    }
-                    section { h2 { "Functions" } (plain(&functions(run),
-                        "MPI functions, those that took most first")) }
-                    section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
-                    section { h2 { "Machine, host and options" } (plain(&settings(report),
-                        "What the run was made with")) }
-                }
+                header { (head(report)) }
+                nav title="Contents" { (contents) }
+                main { (sections) }
                 p id="said" class="soft" role="status" {}
                 footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". \
                     docs/reference/report.md says what each figure means." } }
@@ -102,7 +64,52 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
     body.into_string()
 }
 
-fn head(run: &Simulated) -> Markup {
+/// Returns everything below the head.
+fn sections(report: &RunReport, efficiencies: &Result<Efficiencies, String>, links: &SourceLinks) -> Markup {
+    let run = &report.simulated;
+    html! {
+        (found(report))
+        (efficiency(efficiencies))
+        @if let Some(path) = &run.critical_path { (critical_path(run, path)) }
+        @match &run.profile {
+            Some(profile) => (of_profile(run, profile, regions_of(efficiencies), links)),
+            None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
+        }
+        @if let Some((said, table)) = network(run) {
+            section {
+                h2 { "Network" }
+                p { (said) "." }
+                (plain(&table,
+                    "Links of the simulated network: shares of the run's time and of their buffers"))
+                @if let Some(links) = over_time(run) {
+                    figure {
+                        (chart::links(links, run.virtual_time_ps, &format!(
+                            "How busy links were over virtual time. {}", busiest_time(links))))
+                        figcaption class="soft" {
+                            "How busy links were: the area is the mean of all, and as high as the picture if \
+                             all were always busy"
+                            @if !links.most.is_empty() { "; the line is the busiest link of each stretch" }
+                            ". " (busiest_time(links)) "."
+                        }
+                    }
+                }
+                @if let Some((map, routers)) = map(run) {
+                    (topology::topology(&map, routers))
+                    details { summary { "The busiest links" } (plain(&busiest(&map),
+                        "Directions of cables that were busy longest")) }
+                }
+            }
+        }
+        section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
+        section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
+        section { h2 { "Machine, host and options" } (plain(&settings(report),
+            "What the run was made with")) }
+    }
+}
+
+fn head(report: &RunReport) -> Markup {
+    let (run, host) = (&report.simulated, &report.host);
+    let command = command(report);
     let parts = parts(run);
     let classes: &[&str] = if run.profile.is_some() {
         &["compute", "mpi", "lost", "wait", "rest"]
@@ -114,6 +121,16 @@ fn head(run: &Simulated) -> Markup {
     html! {
         h1 { (run.program) }
         p class="soft" { (run.machine) }
+        @if !command.is_empty() {
+            p { code { (command) } }
+            p class="soft" { "xsim " (host.xsim) ", " (host.date) }
+        }
+        @if let Some(end) = &run.early_end {
+            section class="ended" role="alert" {
+                h2 { (end.cause.verdict()) }
+                @for sentence in &end.sentences { p { (sentence) } }
+            }
+        }
         ul class="tiles" {
             li { b { (short(run.virtual_time_ps)) } "virtual time" }
             li { b { (grouped(run.ranks.into())) } "ranks" }
@@ -158,7 +175,12 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
     }
 }
 
-fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Markup {
+fn of_profile(
+    run: &Simulated,
+    profile: &CallProfile,
+    ideal: &BTreeMap<String, Ideal>,
+    links: &SourceLinks,
+) -> Markup {
     html! {
         @if !profile.regions.is_empty() {
             section { h2 { "Regions" } (plain(&regions(run, profile, ideal),
@@ -173,7 +195,7 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
         section {
             h2 id="sites" { "Call sites" }
             @if let Some(said) = without_lines(profile) { p class="soft" { (said) } }
-            (sites(run, profile))
+            (sites(run, profile, links))
         }
         @let kinds = collectives(run, profile, COLLECTIVES);
         @if !kinds.rows.is_empty() {
@@ -302,7 +324,11 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
                         th scope="col" class="number" { "sent" }
                     } }
                     tbody { @for (from, to, value) in chart::greatest(&folded, PAIRS) {
-                        tr { td { (from) } td { (to) } td class="number" { (amount(value)) } }
+                        tr {
+                            td data-label="from" { (from) }
+                            td data-label="to" { (to) }
+                            td class="number" data-label="sent" { (amount(value)) }
+                        }
                     } }
                 } }
             }
@@ -310,7 +336,7 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
     }
 }
 
-fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
+fn sites(run: &Simulated, profile: &CallProfile, links: &SourceLinks) -> Markup {
     let heading = |name: &str, number: bool| {
         html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } }
     };
@@ -324,31 +350,39 @@ fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
                 (heading("a call", true)) (heading("deviation", true)) (heading("longest", true))
                 th scope="col" { "durations" }
             } }
-            tbody { @for site in shown { (site_row(run, site)) } }
+            tbody { @for site in shown { (site_row(run, site, links)) } }
         } }
         @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that \
             took less: xsim report shows them as text." } }
     }
 }
 
-fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
+/// Returns a cell with a number, by whose value rows are sorted.
+fn number(label: &str, value: u128, text: &str) -> Markup {
+    html! { td class="number" data-label=(label) data-value=(value) { (text) } }
+}
+
+fn site_row(run: &Simulated, site: &SiteCost, links: &SourceLinks) -> Markup {
     let whole = whole(run);
     html! {
         tr {
             td {
-                code { (site.site) }
+                code { @match links.of(&site.site) {
+                    Some(address) => a href=(address) { (site.site) },
+                    None => (site.site),
+                } }
                 @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } }
                 (callers(whole, site))
             }
-            td { (site.function) }
-            td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
-            td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
-            td class="number" data-value=(site.time.sum_ps) { (percent(site.time.sum_ps, whole)) }
-            td class="number" data-value=(site.wait.sum_ps) { (percent(site.wait.sum_ps, whole)) }
-            td class="number" data-value=(site.time.mean_ps()) { (short(site.time.mean_ps())) }
-            td class="number" data-value=(site.time.deviation_ps) { (short(site.time.deviation_ps)) }
-            td class="number" data-value=(site.time.max_ps) { (longest(&site.time)) }
-            td { (chart::durations(&site.histogram)) }
+            td data-label="function" { (site.function) }
+            (number("calls", site.time.count.into(), &grouped(site.time.count.into())))
+            (number("bytes", site.bytes, &bytes(site.bytes)))
+            (number("time", site.time.sum_ps, &percent(site.time.sum_ps, whole)))
+            (number("waits", site.wait.sum_ps, &percent(site.wait.sum_ps, whole)))
+            (number("a call", site.time.mean_ps().into(), &short(site.time.mean_ps())))
+            (number("deviation", site.time.deviation_ps.into(), &short(site.time.deviation_ps)))
+            (number("longest", site.time.max_ps.into(), &longest(&site.time)))
+            td data-label="durations" { (chart::durations(&site.histogram)) }
         }
     }
 }
@@ -375,56 +409,6 @@ fn callers(whole: u128, site: &SiteCost) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// A table whose rows are in the order of their `share`: those of less than 0.1 % are closed until somebody
-/// wants them.
-// Most programs have a few places that matter, and dozens that are called once.
-fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
-    let at = table.columns.iter().position(|(name, _)| *name == share);
-    let few = |row: &Vec<TableCell>| at.is_some_and(|at| row[at].starts_with('<') || row[at].text == "0 %");
-    let split = table.rows.iter().position(few).unwrap_or(table.rows.len());
-    let rest = Table { rows: table.rows.split_off(split), ..table.clone() };
-    html! {
-        @if !table.rows.is_empty() { (plain(&table, caption)) }
-        @if !rest.rows.is_empty() {
-            details {
-                summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" }
-                (plain(&rest, caption))
-            }
-        }
-    }
-}
-
-/// Columns that are beside each other at most, if the last one is a text: that stands below the row's name,
-/// where no width cuts it.
-const MAX_BESIDE: usize = 8;
-
-/// Returns a table as it is.
-fn plain(table: &Table, caption: &str) -> Markup {
-    let is_below = table.columns.len() > MAX_BESIDE
-        && table.columns.last().is_some_and(|(_, align)| *align == Align::Left);
-    let beside = table.columns.len() - usize::from(is_below);
-    let below = |row: &Vec<TableCell>| {
-        row.last().filter(|cell| is_below && !cell.is_empty()).map(|cell| cell.text.clone())
-    };
-    let class = |at: usize| (table.columns[at].1 == Align::Right).then_some("number");
-    html! {
-        div class="wide" tabindex="0" { table {
-            caption { (caption) }
-            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) {
-                th scope="col" class=[class(at)] { (name) }
-            } } }
-            tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate().take(beside) {
-                td class=[class(at)] {
-                    (cell.text)
-                    @if let Some(text) = below(row).filter(|_| at == 0) {
-                        p class="lost-to" { (table.columns[beside].0) " " (text) }
-                    }
-                }
-            } } } }
-        } }
     }
 }
 
@@ -462,6 +446,9 @@ mod tests {
             peak_rss_bytes: 1,
             context_switches: 1,
             options: [].into(),
+            command: Vec::new(),
+            date: String::new(),
+            xsim: String::new(),
             long_intervals: Vec::new(),
         };
         RunReport { version: RunReport::VERSION, simulated: run, host }
@@ -517,7 +504,7 @@ mod tests {
         let map =
             serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
         report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));
-        let page = page(&report, &Err("none".into()));
+        let page = page(&report, &Err("none".into()), &SourceLinks::default());
         assert!(page.contains(
             "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the \
              mean, the busiest 99 %"
@@ -527,44 +514,8 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_matter_are_closed() {
-        let mut table = Table::new(&[("place", Align::Left), ("of all", Align::Right)]);
-        table.rows = ["97 %", "0.1 %", "<0.1 %", "0 %"]
-            .iter()
-            .map(|share| vec![format!("at {share}").into(), (*share).into()])
-            .collect();
-        let (open, closed) = (folded(table.clone(), "of all", "here").into_string(), "2 of less than 0.1 %");
-        let (before, behind) = open.split_once("<details>").expect("some are closed");
-        assert!(
-            before.contains("at 97 %") && before.contains("at 0.1 %") && !before.contains("at &lt;0.1 %")
-        );
-        assert!(behind.contains(closed) && behind.contains("at &lt;0.1 %") && behind.contains("at 0 %"));
-        table.rows.truncate(2);
-        assert!(!folded(table, "of all", "here").into_string().contains("<details>"));
-    }
-
-    #[test]
-    fn long_texts_stand_below_the_name_of_their_row() {
-        let numbers = [("calls", Align::Right); 8];
-        let mut table = Table::new(
-            &[&[("call site", Align::Left)], numbers.as_slice(), &[("by others", Align::Left)]].concat(),
-        );
-        let row = [TableCell::from("a.c:1")]
-            .into_iter()
-            .chain((0..8).map(|_| TableCell::count(7u32)))
-            .chain(["ring 5 us".into()]);
-        table.rows = vec![row.collect()];
-        let page = plain(&table, "here").into_string();
-        assert!(
-            page.contains("<td>a.c:1<p class=\"lost-to\">by others ring 5 us</p></td>")
-                && !page.contains(">by others</th>"),
-            "{page}"
-        );
-    }
-
-    #[test]
     fn names_of_a_program_are_texts_and_no_marks() {
-        let page = page(&of(2, CallProfile::default()), &Err("<why>".into()));
+        let page = page(&of(2, CallProfile::default()), &Err("<why>".into()), &SourceLinks::default());
         assert!(
             page.contains("&lt;app&gt; &amp; &quot;co&quot;")
                 && !page.contains("<app>")

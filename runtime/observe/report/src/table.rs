@@ -1,4 +1,6 @@
-//! A table, as text for a terminal, as Markdown and as comma-separated values.
+//! A table, as text for a terminal and as Markdown.
+
+mod data;
 
 use crate::units;
 use crate::wrap::wrapped;
@@ -125,40 +127,12 @@ pub enum Align {
     Right,
 }
 
-/// A column of comma-separated values.
-struct CsvColumn {
-    /// The table's column.
-    at: usize,
-    /// The number of a cell; `None` for its text.
-    number: Option<usize>,
-    /// The column's name, by [`heading_of`].
-    name: String,
-    /// The unit of all numbers of the column; `None` if they differ.
-    unit: Option<&'static str>,
-}
-
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
 fn longest_word(text: &str) -> usize {
     text.replace(" %", "\u{a0}%").split(' ').map(length).max().unwrap_or(0)
-}
-
-/// Returns a heading as a name: `busy, mean` as `busy_mean`, `B - A` as `b_minus_a`.
-fn heading_of(name: &str) -> String {
-    let spelled = name.replace(" - ", " minus ").replace(" / ", " over ");
-    let words = spelled.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
-}
-
-/// Returns a field of comma-separated values (RFC 4180).
-pub(crate) fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 impl Table {
@@ -296,90 +270,6 @@ impl Table {
         self.rows.iter().for_each(|row| out += &line(row.iter().map(|text| escaped(text)).collect()));
         out
     }
-
-    /// Returns the columns of comma-separated values: of a cell with several numbers one for each.
-    fn csv_columns(&self) -> Vec<CsvColumn> {
-        let mut columns: Vec<CsvColumn> = Vec::new();
-        for (at, (name, _)) in self.columns.iter().enumerate() {
-            let name = heading_of(name);
-            let numbers = |number: usize| self.rows.iter().filter_map(move |row| row[at].numbers.get(number));
-            if numbers(0).next().is_none() {
-                columns.push(CsvColumn { at, number: None, name, unit: Some("") });
-                continue;
-            }
-            for number in 0.. {
-                let Some(first) = numbers(number).next() else { break };
-                let name =
-                    if first.suffix.is_empty() { name.clone() } else { format!("{name}_{}", first.suffix) };
-                let is_one = numbers(number).all(|of| of.unit == first.unit);
-                columns.push(CsvColumn {
-                    at,
-                    number: Some(number),
-                    name,
-                    unit: is_one.then_some(first.unit),
-                });
-            }
-        }
-        // `least on ... most on ...`: names are different, so that rows can be keyed by them.
-        for at in 1..columns.len() {
-            let same = columns[..at].iter().filter(|column| column.name == columns[at].name).count();
-            if same > 0 {
-                columns[at].name += &format!("_{}", same + 1);
-            }
-        }
-        columns
-    }
-
-    /// Returns comma-separated values (RFC 4180): a heading, and a line for each row.
-    ///
-    /// Numbers are exact and in the unit that ends their heading: `longest_ps`. Where a column has several
-    /// units the next one tells it.
-    pub fn csv(&self) -> String {
-        let columns = self.csv_columns();
-        let mut heading = Vec::new();
-        for CsvColumn { name, unit, .. } in &columns {
-            match unit {
-                Some("") => heading.push(name.clone()),
-                Some(unit) if name == unit => heading.push(name.clone()),
-                Some(unit) => heading.push(format!("{name}_{unit}")),
-                None => heading.extend([name.clone(), format!("{name}_unit")]),
-            }
-        }
-        let mut out = heading.join(",") + "\n";
-        for row in &self.rows {
-            let mut fields = Vec::new();
-            for CsvColumn { at, number, unit, .. } in &columns {
-                let found = number.and_then(|number| row[*at].numbers.get(number));
-                // Of a column of numbers a cell without one is empty; of a mixed one it is a text.
-                let is_text = number.is_none() || unit.is_none();
-                fields.push(found.map_or_else(
-                    || if is_text { field(&row[*at]) } else { String::new() },
-                    |of| of.digits.clone(),
-                ));
-                fields.extend(unit.is_none().then(|| found.map_or("", |of| of.unit).to_owned()));
-            }
-            out += &(fields.join(",") + "\n");
-        }
-        out
-    }
-
-    /// Returns a line for each number and text: `title,row,column,value,unit,text`, rows counted from 0.
-    pub(crate) fn csv_cells(&self, title: &str) -> String {
-        let columns = self.csv_columns();
-        let mut out = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            for CsvColumn { at, number, name, .. } in &columns {
-                let found = number.and_then(|number| row[*at].numbers.get(number));
-                let (value, unit, text) = match found {
-                    Some(of) => (of.digits.as_str(), of.unit, String::new()),
-                    None if *number > Some(0) => continue,
-                    None => ("", "", field(&row[*at])),
-                };
-                let _ = writeln!(out, "{},{index},{name},{value},{unit},{text}", field(title));
-            }
-        }
-        out
-    }
 }
 
 #[cfg(test)]
@@ -438,56 +328,5 @@ mod tests {
         let mut quoted = Table::new(&[("what", Align::Left)]);
         quoted.rows = vec![vec!["a,\"b\"".into()]];
         assert_eq!(quoted.csv(), "what\n\"a,\"\"b\"\"\"\n");
-    }
-
-    #[test]
-    fn comma_separated_values_are_exact_numbers_in_one_unit() {
-        use Align::{Left, Right};
-        let mut table = Table::new(&[
-            ("call site", Left),
-            ("of all", Right),
-            ("longest", Left),
-            ("bytes", Right),
-            ("on", Right),
-            ("on", Right),
-        ]);
-        let row = |site: &str, ps: u64| {
-            let on = || TableCell::rank(7);
-            vec![
-                site.into(),
-                TableCell::percent(1, 8),
-                TableCell::time_on(ps, 3),
-                TableCell::bytes(1_234_567u32),
-                on(),
-                on(),
-            ]
-        };
-        table.rows = vec![row("a.c:1", 1_234_567), row("b.c:2", 5)];
-        table.rows[1][1] = "-".into();
-        assert_eq!(
-            table.csv(),
-            "call_site,of_all_share,longest_ps,longest_rank,bytes,on,on_2\n\
-             a.c:1,0.125,1234567,3,1234567,7,7\nb.c:2,,5,3,1234567,7,7\n"
-        );
-        let cells = table.csv_cells("Call sites");
-        assert!(
-            cells.starts_with("Call sites,0,call_site,,,a.c:1\nCall sites,0,of_all,0.125,share,\n"),
-            "{cells}"
-        );
-        assert!(
-            cells.contains("Call sites,1,of_all,,,-\n") && cells.contains("Call sites,1,longest_rank,3,,\n"),
-            "{cells}"
-        );
-    }
-
-    #[test]
-    fn a_column_of_several_units_has_them_beside_it() {
-        let mut table = Table::new(&[("what", Align::Left), ("value", Align::Left)]);
-        table.rows = vec![
-            vec!["time".into(), TableCell::time(5u32)],
-            vec!["payload".into(), TableCell::bytes(3u32)],
-            vec!["program".into(), "a,b".into()],
-        ];
-        assert_eq!(table.csv(), "what,value,value_unit\ntime,5,ps\npayload,3,bytes\nprogram,\"a,b\",\n");
     }
 }

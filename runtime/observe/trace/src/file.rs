@@ -75,6 +75,9 @@ fn compress(contents: &[u8], quality: u32, bytes: &mut Vec<u8>) {
     writer.write_all(contents).and_then(|()| writer.flush()).expect("memory takes what is written");
 }
 
+const NO_TRACE: &str =
+    "this is no trace of xsim; xsim trace convert makes one of a GOAL, SimGrid, OTF2 or DUMPI file";
+
 /// Returns what is in a file, of which version, and its contents. The memory is bounded by a thousand times
 /// the file's size and 64 MiB.
 ///
@@ -89,7 +92,7 @@ pub fn unpack(bytes: &[u8]) -> Result<(TraceFileKind, u8, Vec<u8>)> {
     };
     let magic = kind.magic();
     if let Some(place) = bytes.iter().zip(&magic[..MAGIC - 1]).position(|(byte, expected)| byte != expected) {
-        return at(place, "this is no trace of xsim".into());
+        return at(place, NO_TRACE.into());
     }
     let version = match bytes.get(MAGIC - 1) {
         None => return at(bytes.len(), "the file ends within its first eight bytes".into()),
@@ -158,7 +161,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_byte() {
         let says = |bytes: &[u8]| unpack(bytes).unwrap_err().to_string();
-        assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
+        assert_eq!(says(b"\x7fELF"), format!("byte 0: {NO_TRACE}"));
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
         assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1 to 4");
         let mut lying = TraceFileKind::Trace.magic().to_vec();

@@ -38,6 +38,9 @@ pub struct NetworkReport {
     /// Routers that belong side by side, as those of a group or of a grid's last side do; 1 where none do.
     #[serde(skip)]
     pub row: u32,
+    /// First router of each level of a tree, from the endpoints up; empty of a network without levels.
+    #[serde(skip)]
+    pub levels: Vec<u32>,
     /// Places of the machine at each endpoint: 1, or as many as a node has.
     #[serde(skip)]
     pub places: u32,
@@ -66,6 +69,7 @@ impl NetworkReport {
             links: kinds(fabric, &each_link),
             each_link,
             row: fabric.topology.row(),
+            levels: fabric.topology.levels(),
             places: 1,
             rails: None,
             map: RouterMap::default(),

@@ -69,6 +69,10 @@ pub trait Topology: Send + Sync {
     fn row(&self) -> u32 {
         (0..self.routers()).take_while(|&router| self.group(router) == self.group(0)).count() as u32
     }
+    /// The first router of each level, from the endpoints up, where the topology has levels; else nothing.
+    fn levels(&self) -> Vec<u32> {
+        Vec::new()
+    }
     /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread
     /// that has each of their ports: that of the routers behind it. `part` does not matter for them.
     fn shared(&self, _parts: u32) -> Option<SharedRouters> {

@@ -19,6 +19,9 @@ pub struct RouterMap {
     pub routers_per_cell: u32,
     /// Cells that belong side by side, as the routers of a group do.
     pub row: u32,
+    /// First cell of each level of a tree, from the endpoints up; empty of a network without levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<u32>,
     /// In the order of routers.
     pub cells: Vec<RouterCell>,
     /// The links that were busy longest, of equal ones those of the first routers.
@@ -28,6 +31,8 @@ pub struct RouterMap {
 /// Some neighbouring routers. Shares are of the run's time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct RouterCell {
+    /// The first router and the last.
+    pub routers: (u32, u32),
     /// Share of the time that the links out of them were busy, in the mean.
     pub use_mean: f64,
     /// The busiest link's.
@@ -75,15 +80,17 @@ impl NetworkReport {
     /// + ranks).
     pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> RouterMap {
         let together = self.routers.div_ceil(CELLS).max(1);
-        let mut cells = vec![RouterCell::default(); self.routers.div_ceil(together) as usize];
+        let (mut cells, levels) = self.cells(together);
         let mut counts = vec![0u32; cells.len()];
+        let cell_of =
+            |cells: &[RouterCell], router: u32| cells.partition_point(|cell| cell.routers.1 < router);
         // The router of each endpoint: that at the other end of its cable.
         let mut router_of = vec![u32::MAX; self.endpoints as usize];
         for link in &self.each_link {
             match (link.from, link.to) {
                 (LinkEnd::Router(router, _), _) => {
-                    let (cell, count) =
-                        (&mut cells[(router / together) as usize], &mut counts[(router / together) as usize]);
+                    let at = cell_of(&cells, router);
+                    let (cell, count) = (&mut cells[at], &mut counts[at]);
                     cell.use_mean += link.usage;
                     cell.use_max = cell.use_max.max(link.usage);
                     *count += 1;
@@ -100,13 +107,38 @@ impl NetworkReport {
             let at = endpoint(rank) as usize;
             let Some(&router) = router_of.get(at).filter(|&&router| router != u32::MAX) else { continue };
             first_at[at].get_or_insert(rank);
-            let cell = &mut cells[(router / together) as usize];
+            let at = cell_of(&cells, router);
+            let cell = &mut cells[at];
             cell.ranks += 1;
             cell.between =
                 Some(cell.between.map_or((rank, rank), |(first, last)| (first.min(rank), last.max(rank))));
         }
         let row = if self.row > 1 { self.row.div_ceil(together) } else { near_square(cells.len() as u32) };
-        RouterMap { routers_per_cell: together, row, cells, busiest: busiest(&self.each_link, &first_at) }
+        RouterMap {
+            routers_per_cell: together,
+            row,
+            levels,
+            cells,
+            busiest: busiest(&self.each_link, &first_at),
+        }
+    }
+
+    /// Returns idle cells of as many routers, and the first cell of each level: no cell has routers of two.
+    fn cells(&self, together: u32) -> (Vec<RouterCell>, Vec<u32>) {
+        let (mut cells, mut levels) = (Vec::new(), Vec::new());
+        let starts = if self.levels.is_empty() { &[0][..] } else { &self.levels };
+        let ends = starts.iter().skip(1).copied().chain([self.routers]);
+        for (&start, end) in starts.iter().zip(ends) {
+            levels.push(cells.len() as u32);
+            cells.extend((start..end).step_by(together as usize).map(|first| RouterCell {
+                routers: (first, (first + together).min(end) - 1),
+                ..RouterCell::default()
+            }));
+        }
+        if self.levels.is_empty() {
+            levels.clear();
+        }
+        (cells, levels)
     }
 }
 

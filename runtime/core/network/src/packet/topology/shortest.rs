@@ -135,6 +135,9 @@ impl Topology for Shortest {
     fn row(&self) -> u32 {
         self.inner.row()
     }
+    fn levels(&self) -> Vec<u32> {
+        self.inner.levels()
+    }
     fn part(&self, router: u32, parts: u32) -> u32 {
         self.inner.part(router, parts)
     }

@@ -206,6 +206,10 @@ impl Specified for TaperedTree {
 }
 
 impl Topology for FatTree {
+    fn levels(&self) -> Vec<u32> {
+        self.levels.iter().map(|level| level.base).collect()
+    }
+
     fn describe(&self) -> String {
         self.name.clone()
     }

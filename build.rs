@@ -1,6 +1,6 @@
 //! Generates the C boundary from the function table (`cabi/table`).
 
-use abi_table::{Output, bodies, exports, fortran, header, interface_calls, modules, recording};
+use abi_table::{Output, bodies, exports, fortran, header, interface_calls, modules};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,6 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let table = abi_table::read(&root.join("cabi/table"));
     let output = Output::new(&out);
-    output.rust("functions.rs", &exports::functions(&table));
-    output.rust("recording.rs", &recording::tables(&table));
     output.rust("bodies.rs", &bodies::shared(&table));
     output.rust("exports.rs", &exports::write(&table));
     output.rust("fortran.rs", &fortran::write(&table));

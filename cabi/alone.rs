@@ -167,14 +167,14 @@ fn wrong_count(options: &Options, processes: u32) -> String {
         if processes == 1 { "this is the only one".to_owned() } else { format!("there are {processes}") };
     if ASKED.load(Relaxed) {
         return format!(
-            "{np} ranks were asked for with one rank a process, and {several}: {start}, or leave -xsim-one-rank out to run all \
-             ranks in one process"
+            "{np} ranks were asked for with one rank a process, and {several}: {start}, or leave \
+             -xsim-one-rank out to run all ranks in one process"
         );
     }
     format!(
-        "{np} ranks were asked for, but libxsim did not take over main (it was loaded late, as by Python, or only through another \
-         library), so that each process is one rank, and {several}: {start}; a program in C, C++ or Fortran may also be linked with \
-         -lxsim, or started with 'xsim run'"
+        "{np} ranks were asked for, but libxsim did not take over main (it was loaded late, as by Python, or \
+         only through another library), so that each process is one rank, and {several}: {start}; a program \
+         in C, C++ or Fortran may also be linked with -lxsim, or started with 'xsim run'"
     )
 }
 

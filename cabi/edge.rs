@@ -5,7 +5,7 @@
 use crate::alone;
 use crate::call::{Call, Object, Quick, Wait, code_name};
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
-use crate::function::{Function, Property};
+use crate::function::{Function, Property, course};
 use crate::state;
 use crate::threads;
 use crate::thrown;
@@ -123,7 +123,7 @@ pub fn begin_quickly(
         }
         let (entered, ordinary, over) = {
             let world = &mut *mpi.world();
-            let (entered, ordinary) = world.enter_call(function as u16, function.course());
+            let (entered, ordinary) = world.enter_call(function as u16, course(function));
             let over = match if ordinary { quick(world) } else { Quick::Undone } {
                 Quick::Undone => false,
                 Quick::Waits(Wait(word)) => return CallStart { word, entered },
@@ -201,7 +201,7 @@ pub fn once<T>(
         }
         let found = before(world)?;
         let last = world.last_call();
-        let (entered, ordinary) = world.enter_call(function as u16, function.course());
+        let (entered, ordinary) = world.enter_call(function as u16, course(function));
         if !ordinary || !matches!(quick(world), Quick::Over) {
             world.not_entered(last);
             return None;

@@ -75,8 +75,8 @@ pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
     let rate = edge::outside_mpi("xsim_compute_flops", || alone::mpi().world().messages.ranks().flop_rate());
     let Some(rate) = rate else {
         let why = format!(
-            "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \
-             start it with -xsim-flops, such as -xsim-flops 5Gflops"
+            "the program computes {flops} floating-point operations, but nothing says how many a processor \
+             does in a second: start it with -xsim-flops, such as -xsim-flops 5Gflops"
         );
         edge::end_run(alone::mpi(), &why, 1);
     };

@@ -106,15 +106,19 @@ fn wrong_ranges(bytes: usize, ranges: &[(usize, usize)]) -> Option<String> {
         let fits = free <= from && from < end && end <= bytes;
         free = end;
         (!fits).then(|| {
-            format!("part {index} goes from byte {from} to {end} of {bytes}: parts are not empty, in ascending order, and within the block")
+            format!(
+                "part {index} goes from byte {from} to {end} of {bytes}: parts are not empty, in ascending \
+                 order, and within the block"
+            )
         })
     })
 }
 
 fn no_block(bytes: usize, parts: usize, why: &io::Error) -> String {
     format!(
-        "no block of {bytes} bytes with {parts} shared parts: {why}; each part and the memory between two is a mapping of the process, of which \
-         there are at most vm.max_map_count (sysctl): share fewer parts, or run fewer ranks a process"
+        "no block of {bytes} bytes with {parts} shared parts: {why}; each part and the memory between two is \
+         a mapping of the process, of which there are at most vm.max_map_count (sysctl): share fewer parts, \
+         or run fewer ranks a process"
     )
 }
 
@@ -137,7 +141,8 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
     });
     if !known {
         eprintln!(
-            "xsim: rank {}: xsim_shared_free was called with {block:p}, which xsim_shared_malloc did not give or which all ranks freed; free memory of malloc with free",
+            "xsim: rank {}: xsim_shared_free was called with {block:p}, which xsim_shared_malloc did not \
+             give or which all ranks freed; free memory of malloc with free",
             alone::mpi().world().messages.me()
         );
     }

@@ -9,14 +9,17 @@
 //! choice buffer, which have an entry point of their own that gets the descriptor of Fortran 2018
 //! (`mpi_send_f08ts_`).
 //!
-//! - A variable whose address is its meaning (`MPI_IN_PLACE`, `MPI_STATUS_IGNORE`) is a common block that library and program share. With an image
-//!   for each rank a program has many; an address is first taken back to the program as loaded.
-//! - Callbacks need no translation where C passes addresses (operations, error handlers): on a little-endian machine the low half of a C handle is
-//!   the Fortran handle. Those with an extra state (attributes, generalized requests) go through a C function of ours, which finds the program's
-//!   functions behind its own extra state (`callbacks.rs`).
-//! - An array section that is not contiguous is copied by a blocking call and described with a datatype by a nonblocking one.
-//! - Module files fit one compiler only, so `xsim fc` compiles `fortran/*.f90` with the user's, once; no object file belongs to them, and building
-//!   libxsim needs no Fortran compiler.
+//! - A variable whose address is its meaning (`MPI_IN_PLACE`, `MPI_STATUS_IGNORE`) is a common block that
+//!   library and program share. With an image for each rank a program has many; an address is first taken
+//!   back to the program as loaded.
+//! - Callbacks need no translation where C passes addresses (operations, error handlers): on a little-endian
+//!   machine the low half of a C handle is the Fortran handle. Those with an extra state (attributes,
+//!   generalized requests) go through a C function of ours, which finds the program's functions behind its
+//!   own extra state (`callbacks.rs`).
+//! - An array section that is not contiguous is copied by a blocking call and described with a datatype by a
+//!   nonblocking one.
+//! - Module files fit one compiler only, so `xsim fc` compiles `fortran/*.f90` with the user's, once; no
+//!   object file belongs to them, and building libxsim needs no Fortran compiler.
 
 pub mod callbacks;
 pub mod descriptor;

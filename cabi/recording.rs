@@ -11,22 +11,13 @@
 //! request of its own: so it is known what a wildcard received, and which request is which. Virtual times do
 //! not depend on either.
 
-mod arguments;
 mod calls;
 mod chains;
-mod facts;
 mod findings;
 mod host;
-mod level;
 mod located;
-mod module;
 mod nesting;
-mod objects;
-mod open;
-mod parameter;
 mod parked;
-mod plan;
-mod sent;
 mod short;
 mod sites;
 mod statuses;
@@ -39,26 +30,26 @@ use crate::constants::MPI_SUCCESS;
 use crate::function::{Function, NAMES};
 use crate::interpose::heap::watch_freed;
 use crate::threads;
-use arguments::ArgumentRegisters;
+use call_recording::facts::Facts;
+use call_recording::level::NestingLevel;
+use call_recording::module;
+use call_recording::objects::ObjectSets;
+pub use call_recording::parameter::ArgumentForm;
 use calls::{RecordedRank, SavedStatuses};
 use chains::Chains;
 use engine::Time;
-use facts::Facts;
 use findings::Waits;
 pub use findings::{begin_quickly, end_quickly};
-use level::NestingLevel;
+use host::SimulatedMpi;
 pub use located::{Located, current_call};
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use nesting::{LEFT, LeftCodes, Nesting};
 pub use nesting::{enter_callback, leave_callback};
-use objects::ObjectSets;
-use open::OpenCall;
-pub use parameter::ArgumentForm;
 use parked::WordSequences;
 use recorder::{ArgumentValue, CallReturn, Finding, RegionEvent};
 use recorder::{CallProfile, CriticalPath, LongIntervals, Recorder, Symbols};
-use short::{CallOrigin, ProcessCalls};
+use short::{CallOrigin, CallVolume, ProcessCalls};
 pub use sites::Frame;
 use sites::{Sites, calling_site};
 use statuses::Statuses;
@@ -69,6 +60,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
 use touched::{Memory, SingleBuffer, Watched};
 use watch::CallWatch;
+
+/// The arguments of a call of a program in the simulated world.
+type ArgumentRegisters = call_recording::arguments::ArgumentRegisters<SimulatedMpi>;
+/// A call of a simulated rank that has not returned.
+type OpenCall = call_recording::open::OpenCall<SimulatedMpi>;
+/// The objects that a simulated rank has seen and not freed.
+type TracedObjects = call_recording::objects::TracedObjects<SimulatedMpi>;
 
 /// Nobody listens.
 const OFF: u8 = 0;

@@ -22,8 +22,10 @@ removed! {
     MPI_Errhandler_create => PMPI_Comm_create_errhandler(function: Addr, errhandler: Addr);
     MPI_Errhandler_get => PMPI_Comm_get_errhandler(comm: Handle, errhandler: Addr);
     MPI_Errhandler_set => PMPI_Comm_set_errhandler(comm: Handle, errhandler: Handle);
-    MPI_Type_hvector => PMPI_Type_create_hvector(count: i32, blocklength: i32, stride: i64, oldtype: Handle, newtype: Addr);
-    MPI_Type_hindexed => PMPI_Type_create_hindexed(count: i32, blocklengths: Addr, displacements: Addr, oldtype: Handle, newtype: Addr);
+    MPI_Type_hvector => PMPI_Type_create_hvector(
+        count: i32, blocklength: i32, stride: i64, oldtype: Handle, newtype: Addr);
+    MPI_Type_hindexed => PMPI_Type_create_hindexed(
+        count: i32, blocklengths: Addr, displacements: Addr, oldtype: Handle, newtype: Addr);
 }
 
 /// Stores what `of` makes of the lower bound and extent of a datatype, and answers the error code.

@@ -289,12 +289,12 @@ pub fn leave() {
 fn crossed(function: Function) -> ! {
     let why = match GRANTED.load(Relaxed) {
         MPI_THREAD_SERIALIZED if most() == MPI_THREAD_SERIALIZED => {
-            "one thread at a time may be while calls are recorded (MPI_THREAD_SERIALIZED, as MPI_Init_thread answered); leave the options \
-             that record calls out, or put a lock around the calls"
+            "one thread at a time may be while calls are recorded (MPI_THREAD_SERIALIZED, as MPI_Init_thread \
+             answered); leave the options that record calls out, or put a lock around the calls"
         }
         MPI_THREAD_SERIALIZED => {
-            "one thread at a time may be (MPI_THREAD_SERIALIZED, as MPI_Init_thread answered); ask MPI_Init_thread for MPI_THREAD_MULTIPLE, or \
-             put a lock around the calls"
+            "one thread at a time may be (MPI_THREAD_SERIALIZED, as MPI_Init_thread answered); ask \
+             MPI_Init_thread for MPI_THREAD_MULTIPLE, or put a lock around the calls"
         }
         _ => "call MPI_Init_thread and ask for MPI_THREAD_MULTIPLE where threads call MPI at once",
     };

@@ -77,8 +77,9 @@ fn hold(mpi: &Mpi, thrown: Thrown) {
     if world.messages.ranks()[me].phase == Phase::Ended {
         let at = world.messages.clock(me);
         eprintln!(
-            "xsim: rank {me} at {at}: an operation that it made with MPI_Op_create threw a C++ exception when the rank had ended, so that no \
-             call of it can throw it; complete reductions before MPI_Finalize"
+            "xsim: rank {me} at {at}: an operation that it made with MPI_Op_create threw a C++ exception \
+             when the rank had ended, so that no call of it can throw it; complete reductions before \
+             MPI_Finalize"
         );
         world.set_abort(1);
         return;

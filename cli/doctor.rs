@@ -208,7 +208,8 @@ fn of_program(name: &OsStr) -> Result<Vec<Diagnosis>, Failure> {
         }
         Reach::Other(library) => {
             let text = format!(
-                "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of xsim install"
+                "{shown} is linked with {library}, another MPI: rebuild it with xsim cc, or with MPI_HOME of \
+                 xsim install"
             );
             return Ok(vec![Diagnosis::new(CheckState::Broken, WHAT, text)]);
         }

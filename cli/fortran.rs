@@ -115,7 +115,8 @@ fn build(directory: &Path, compiler: &[OsString]) -> Result<bool, Failure> {
         let said = String::from_utf8_lossy(&run.stderr);
         let first = said.lines().find(|line| line.contains("rror")).unwrap_or("it gave no reason");
         note!(
-            "xsim: {} does not compile the modules mpi and mpi_f08 ({first}); programs that include mpif.h can work",
+            "xsim: {} does not compile the modules mpi and mpi_f08 ({first}); programs that include mpif.h \
+             can work",
             compiler[0].display()
         );
     }

@@ -86,7 +86,8 @@ impl InstallLayout {
         }
         if !directory.join(LIBRARY).is_file() {
             return Err(Failure::new(format!(
-                "{LIBRARY} is neither in {} nor in {}; build it with `cargo build --release`, or install with `xsim install --prefix DIR`",
+                "{LIBRARY} is neither in {} nor in {}; build it with `cargo build --release`, or install \
+                 with `xsim install --prefix DIR`",
                 directory.display(),
                 prefix.join("lib").display()
             )));

@@ -132,7 +132,10 @@ fn command() -> Command {
         )
     };
     Command::new("xsim")
-        .about("Runs real MPI programs on virtual ranks and says what they would have cost on a simulated machine")
+        .about(
+            "Runs real MPI programs on virtual ranks and says what they would have cost on a simulated \
+             machine",
+        )
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -164,9 +167,12 @@ fn command() -> Command {
             ),
         )
         .subcommand(
-            Command::new("options")
-                .about("List the options of a run")
-                .arg(Arg::new("markdown").long("markdown").action(ArgAction::SetTrue).help("As docs/reference/options.md")),
+            Command::new("options").about("List the options of a run").arg(
+                Arg::new("markdown")
+                    .long("markdown")
+                    .action(ArgAction::SetTrue)
+                    .help("As docs/reference/options.md"),
+            ),
         )
         .subcommand(manual::help_command())
         .subcommand(manual::completions_command())

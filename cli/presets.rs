@@ -70,7 +70,8 @@ fn list() -> String {
 /// Returns the page of the manual.
 fn markdown() -> String {
     let mut text = String::from(
-        "# Presets\n\n<!-- Made from runtime/core/network/presets by `xsim presets --markdown`; a test keeps it current. -->\n\nMachines known by name. What no source states is marked as derived or assumed.\n",
+        "# Presets\n\n<!-- Made from runtime/core/network/presets by `xsim presets --markdown`; a test keeps it \
+         current. -->\n\nMachines known by name. What no source states is marked as derived or assumed.\n",
     );
     for (group, presets) in groups() {
         let mut head = group.clone();

@@ -17,7 +17,10 @@ pub fn command() -> Command {
     let mut command = Command::new("record")
         .about("Run a program under the machine's own MPI and record a trace of it")
         .override_usage("xsim record -n N [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("PROGRAM was compiled for MPICH or Open MPI; the recorder for that MPI is built once (docs/reference/traces.md).");
+        .after_help(
+            "PROGRAM was compiled for MPICH or Open MPI; the recorder for that MPI is built once \
+             (docs/reference/traces.md).",
+        );
     command = command
         .arg(
             Arg::new("np")
@@ -45,11 +48,9 @@ pub fn command() -> Command {
                 .help("What is kept of the time between calls"),
         )
         .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("TIME")
-                .value_parser(value_parser!(Span))
-                .help("Calls that a process enters so long after its MPI_Init are the first that are recorded"),
+            Arg::new("from").long("from").value_name("TIME").value_parser(value_parser!(Span)).help(
+                "Calls that a process enters so long after its MPI_Init are the first that are recorded",
+            ),
         )
         .arg(
             Arg::new("until")
@@ -58,14 +59,22 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(Span))
                 .help("Those that it enters so long after it are not"),
         )
-        .arg(Arg::new("mpi").long("mpi").value_parser([MPICH, OPENMPI]).help("The MPI of what PROGRAM starts, if it is a script"))
+        .arg(
+            Arg::new("mpi")
+                .long("mpi")
+                .value_parser([MPICH, OPENMPI])
+                .help("The MPI of what PROGRAM starts, if it is a script"),
+        )
         .arg(
             Arg::new("launcher")
                 .long("launcher")
                 .value_name("WORDS")
                 .conflicts_with("np")
                 .value_parser(NonEmptyStringValueParser::new())
-                .help("What starts the processes, with its arguments, such as \"srun -n 64\" [default: that MPI's mpirun -n N]"),
+                .help(
+                    "What starts the processes, with its arguments, such as \"srun -n 64\" [default: that \
+                     MPI's mpirun -n N]",
+                ),
         );
     command
         .disable_help_subcommand(true)
@@ -142,7 +151,8 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
         Reach::Direct | Reach::Through | Reach::Standard | Reach::Moved(_) => Err(Failure::with(
             USAGE,
             format!(
-                "{shown} runs on virtual ranks: xsim run --trace FILE records it; to record a real run, compile it for MPICH or Open MPI"
+                "{shown} runs on virtual ranks: xsim run --trace FILE records it; to record a real run, \
+                 compile it for MPICH or Open MPI"
             ),
         )),
         Reach::NotElf => Err(Failure::with(
@@ -165,7 +175,8 @@ fn recorder(mpi: &str) -> Result<PathBuf, Failure> {
         false => Err(Failure::with(
             NOT_FOUND,
             format!(
-                "the recorder {} is missing: `sh cabi/tracer/build.sh {mpi}` in the source of xsim builds it (docs/reference/traces.md)",
+                "the recorder {} is missing: `sh cabi/tracer/build.sh {mpi}` in the source of xsim builds it \
+                 (docs/reference/traces.md)",
                 library.display()
             ),
         )),

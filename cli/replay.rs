@@ -33,8 +33,9 @@ pub fn command() -> Command {
                 .action(ArgAction::Append)
                 .conflicts_with_all(["TRACE", "np", "placement"])
                 .help(
-                    "A trace of several that run at once, its endpoints (0-1023 or 0,8,16-31, random:SEED, or next, the first that are free), and how long \
-                     after the start of the run it begins: a.trace@0-63+5ms [default: next, and at once]",
+                    "A trace of several that run at once, its endpoints (0-1023 or 0,8,16-31, random:SEED, \
+                     or next, the first that are free), and how long after the start of the run it begins: \
+                     a.trace@0-63+5ms [default: next, and at once]",
                 ),
         )
         .arg(
@@ -50,14 +51,15 @@ pub fn command() -> Command {
                 .long("wildcards")
                 .value_name("recorded|open")
                 .value_parser(["recorded", "open"])
-                .help("Receives and probes for any source or tag: of the message that they had in the recording, or of any again [default: recorded; open with --compare]"),
+                .help(
+                    "Receives and probes for any source or tag: of the message that they had in the \
+                     recording, or of any again [default: recorded; open with --compare]",
+                ),
         )
-        .arg(
-            Arg::new("compare")
-                .long("compare")
-                .action(ArgAction::SetTrue)
-                .help("Compare all ranks' clocks at the end of each call with those of the recording; exit status 1 if one differs"),
-        )
+        .arg(Arg::new("compare").long("compare").action(ArgAction::SetTrue).help(
+            "Compare all ranks' clocks at the end of each call with those of the recording; exit status 1 if \
+             one differs",
+        ))
         .arg(without(WITHOUT))
         .args(graph::args())
         .args(options::without_program())
@@ -87,7 +89,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let asked = scaling::read(matches)?;
     let compares = matches.get_flag("compare");
     if compares && !asked.is_nothing() {
-        let why = "--compare: clocks are those of the recording where computation and sizes are: leave --compute and --sizes out";
+        let why = "--compare: clocks are those of the recording where computation and sizes are: leave \
+            --compute and --sizes out";
         return Err(Failure::with(USAGE, why.to_owned()));
     }
     let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");

@@ -17,32 +17,36 @@ pub fn command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     Command::new("report")
-        .about("Show where the time of a run went (-xsim-report, -xsim-profile), or what differs between two runs")
-        .arg(
-            file("RUN")
-                .required(true)
-                .help("A report, from -xsim-report RUN.json; with -xsim-profile it knows call sites and who waits for whom"),
+        .about(
+            "Show where the time of a run went (-xsim-report, -xsim-profile), or what differs between two \
+             runs",
         )
+        .arg(file("RUN").required(true).help(
+            "A report, from -xsim-report RUN.json; with -xsim-profile it knows call sites and who waits for \
+             whom",
+        ))
         .arg(file("OTHER").help("Another one: what differs"))
+        .arg(file("output").short('o').long("output").value_name("FILE.html").help(
+            "Write a page that needs nothing else; with a name in .txt, .md or .csv text, Markdown or values",
+        ))
+        .arg(file("ideal").long("ideal").value_name("IDEAL.json").help(
+            "The report of the same run with -xsim-mn none: communication efficiency in its parts, \
+             serialisation and transfer",
+        ))
         .arg(
-            file("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE.html")
-                .help("Write a page that needs nothing else; with a name in .txt, .md or .csv text, Markdown or values"),
-        )
-        .arg(
-            file("ideal")
-                .long("ideal")
-                .value_name("IDEAL.json")
-                .help("The report of the same run with -xsim-mn none: communication efficiency in its parts, serialisation and transfer"),
-        )
-        .arg(
-            flag("csv", "The tables as comma-separated values: a line for each number, or with --table for each row")
-                .conflicts_with("markdown"),
+            flag(
+                "csv",
+                "The tables as comma-separated values: a line for each number, or with --table for each row",
+            )
+            .conflicts_with("markdown"),
         )
         .arg(flag("markdown", "As Markdown"))
-        .arg(Arg::new("table").long("table").value_name("TITLE").help("One table alone, such as \"Call sites\""))
+        .arg(
+            Arg::new("table")
+                .long("table")
+                .value_name("TITLE")
+                .help("One table alone, such as \"Call sites\""),
+        )
 }
 
 /// The form in which a report is shown.

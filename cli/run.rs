@@ -30,7 +30,11 @@ pub fn command() -> Command {
     let mut command = Command::new("run")
         .about("Run a program on virtual ranks")
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/reference/options.md).");
+        .after_help(
+            "PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is \
+             compiled first. Each option can also be given to the program as -xsim-NAME, or in the \
+             environment as XSIM_NAME (docs/reference/options.md).",
+        );
     command = command.args(rows().map(options::arg));
     let debug = Arg::new("debug").long("debug").value_name("RANK").value_parser(value_parser!(u32));
     let env = Arg::new("env").long("env").value_name("NAME=VALUE").action(ArgAction::Append);
@@ -49,8 +53,10 @@ pub fn command() -> Command {
         .conflicts_with_all(["debug", "pop", "mn"]);
     command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
     let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
-    command = command
-        .arg(pop.help("Run it again on a network that takes no time, and tell all of POP's efficiencies (docs/reference/report.md)"));
+    command = command.arg(pop.help(
+        "Run it again on a network that takes no time, and tell all of POP's efficiencies \
+         (docs/reference/report.md)",
+    ));
     command = command.arg(
         debug.help("Run under gdb and stop when this rank is in its main (docs/how-to/debug-a-rank.md)"),
     );
@@ -216,7 +222,8 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
             return Err(Failure::with(
                 NOT_RUNNABLE,
                 format!(
-                    "{} is linked with {library}, another MPI; rebuild it with `xsim cc` (or xsim cxx) as its MPI compiler",
+                    "{} is linked with {library}, another MPI; rebuild it with `xsim cc` (or xsim cxx) as \
+                     its MPI compiler",
                     path.display()
                 ),
             ));
@@ -225,8 +232,9 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
             return Err(Failure::with(
                 NOT_RUNNABLE,
                 format!(
-                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx). A program \
-                     that loads it late, such as Python, runs one rank a process: mpirun -np N PROGRAM (docs/how-to/python.md)",
+                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim \
+                     cc` (or xsim cxx). A program that loads it late, such as Python, runs one rank a \
+                     process: mpirun -np N PROGRAM (docs/how-to/python.md)",
                     path.display()
                 ),
             ));

@@ -20,12 +20,14 @@ pub fn args() -> [Arg; 2] {
             .allow_hyphen_values(true)
             .action(ArgAction::Append)
             .help(
-                "What ranks compute between calls: nothing, what was recorded, so many times that, or so long each time; with a place before the calls that are \
-                 made there, such as solve.c:31=0.5 or MPI_Allreduce=3us. The last that is about a computation holds [default: recorded]",
+                "What ranks compute between calls: nothing, what was recorded, so many times that, or so \
+                 long each time; with a place before the calls that are made there, such as solve.c:31=0.5 \
+                 or MPI_Allreduce=3us. The last that is about a computation holds [default: recorded]",
             ),
         Arg::new("sizes").long("sizes").value_name("FORMULA").allow_hyphen_values(true).help(
-            "Bytes of messages, and of the blocks of collectives, by a formula (docs/reference/aspen.md) in what they were, bytes, and in the ranks of the trace, ranks: \
-             2*bytes, min(bytes, 64*kilo), 8*ceil(bytes/ranks/8). What is empty stays so",
+            "Bytes of messages, and of the blocks of collectives, by a formula (docs/reference/aspen.md) in \
+             what they were, bytes, and in the ranks of the trace, ranks: 2*bytes, min(bytes, 64*kilo), \
+             8*ceil(bytes/ranks/8). What is empty stays so",
         ),
     ]
 }
@@ -75,7 +77,8 @@ fn rule(given: &str) -> Result<Rule, Failure> {
             (Err(_), Ok(span)) => Change::Time(span),
             _ => {
                 let why = format!(
-                    "--compute {given}: none, recorded, a factor such as 0.5 or a time such as 3us, and before it, if not all is meant, a place and ="
+                    "--compute {given}: none, recorded, a factor such as 0.5 or a time such as 3us, and \
+                     before it, if not all is meant, a place and ="
                 );
                 return Err(Failure::with(USAGE, why));
             }

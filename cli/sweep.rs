@@ -24,23 +24,69 @@ pub fn command() -> Command {
     };
     Command::new("sweep")
         .about("Run a program, or replay a trace, once for each combination of values")
-        .override_usage("xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim run] PROGRAM [ARGS]...\n       xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim replay] TRACE")
-        .after_help("NAME is an option of the run (np, mn, placement, ...), coll.FUNCTION for the algorithm of a collective, or any name that stands as {NAME} behind --, as in -m star:l={l},b=10Gbps. Results are in DIR/sweep.csv, the report of each run beside it (docs/reference/sweep.md).")
+        .override_usage(
+            "xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim run] PROGRAM \
+             [ARGS]...\n       xsim sweep --vary NAME=VALUES... -o DIR [--jobs N] -- [OPTIONS OF xsim \
+             replay] TRACE",
+        )
+        .after_help(
+            "NAME is an option of the run (np, mn, placement, ...), coll.FUNCTION for the algorithm of a \
+             collective, or any name that stands as {NAME} behind --, as in -m star:l={l},b=10Gbps. Results \
+             are in DIR/sweep.csv, the report of each run beside it (docs/reference/sweep.md).",
+        )
         .arg(
             Arg::new("vary")
                 .long("vary")
                 .value_name("NAME=VALUES")
                 .required(true)
                 .action(clap::ArgAction::Append)
-                .help("What is varied: values with commas between them (semicolons where values have commas); 0.1us..10us*10 multiplies, 1..5+1 adds"),
+                .help(
+                    "What is varied: values with commas between them (semicolons where values have commas); \
+                     0.1us..10us*10 multiplies, 1..5+1 adds",
+                ),
         )
-        .arg(path("output", "DIR").short('o').required(true).help("Where results go; those that are there already are taken as they are"))
-        .arg(Arg::new("jobs").long("jobs").value_name("N").value_parser(clap::value_parser!(u32).range(1..)).help("Runs at a time [default: as many as the host has processors]"))
-        .arg(Arg::new("scaling").long("scaling").value_name("strong|weak").value_parser(["strong", "weak"]).help("Efficiencies against the fewest ranks: of the same problem, or of one that grows with the ranks"))
-        .arg(path("plot", "FILE.svg|FILE.png").help("Draw virtual times along the first variable with numbers, a line for each combination of the others"))
-        .arg(path("map", "FILE.svg|FILE.png").help("Draw virtual times as a map of the two variables that have several values"))
-        .arg(Arg::new("limit").long("limit").value_name("TIME").help("End a run that takes longer than this of the host's time, such as 90s: it counts as failed"))
-        .arg(Arg::new("WORDS").num_args(1..).required(true).last(true).value_parser(clap::value_parser!(OsString)).help("What stands behind xsim run, or xsim replay"))
+        .arg(
+            path("output", "DIR")
+                .short('o')
+                .required(true)
+                .help("Where results go; those that are there already are taken as they are"),
+        )
+        .arg(
+            Arg::new("jobs")
+                .long("jobs")
+                .value_name("N")
+                .value_parser(clap::value_parser!(u32).range(1..))
+                .help("Runs at a time [default: as many as the host has processors]"),
+        )
+        .arg(
+            Arg::new("scaling")
+                .long("scaling")
+                .value_name("strong|weak")
+                .value_parser(["strong", "weak"])
+                .help(
+                    "Efficiencies against the fewest ranks: of the same problem, or of one that grows with \
+                     the ranks",
+                ),
+        )
+        .arg(path("plot", "FILE.svg|FILE.png").help(
+            "Draw virtual times along the first variable with numbers, a line for each combination of the \
+             others",
+        ))
+        .arg(
+            path("map", "FILE.svg|FILE.png")
+                .help("Draw virtual times as a map of the two variables that have several values"),
+        )
+        .arg(Arg::new("limit").long("limit").value_name("TIME").help(
+            "End a run that takes longer than this of the host's time, such as 90s: it counts as failed",
+        ))
+        .arg(
+            Arg::new("WORDS")
+                .num_args(1..)
+                .required(true)
+                .last(true)
+                .value_parser(clap::value_parser!(OsString))
+                .help("What stands behind xsim run, or xsim replay"),
+        )
 }
 
 /// Runs it.
@@ -86,7 +132,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         failed => {
             let directory = base.directory.display();
             note!(
-                "xsim: {failed} of {} runs failed: the table says which and why, files in {directory} that end in .log what they said; the same command runs them again",
+                "xsim: {failed} of {} runs failed: the table says which and why, files in {directory} that \
+                 end in .log what they said; the same command runs them again",
                 table.runs()
             );
             Ok(ExitCode::from(FAILED))
@@ -135,7 +182,8 @@ fn check(base: &RunSettings, variables: &[Variable]) -> Result<(), Failure> {
         let name = &variable.name;
         if base.kind == RunKind::Trace && matches!(name.as_str(), "np" | "n") {
             let why = format!(
-                "--vary {name}: all ranks of a trace are replayed: give the program, or a trace of each number of ranks as a variable"
+                "--vary {name}: all ranks of a trace are replayed: give the program, or a trace of each \
+                 number of ranks as a variable"
             );
             return Err(Failure::with(USAGE, why));
         }
@@ -149,7 +197,9 @@ fn check(base: &RunSettings, variables: &[Variable]) -> Result<(), Failure> {
         let row = simulation::options::find(option)
             .filter(|row| !row.is_flag() && !runs::is_ours(row.name))
             .filter(is_of_command);
-        let row = row.ok_or_else(|| Failure::with(USAGE, format!("--vary {name}: no option of a run that can be varied is called so, and nothing behind -- says {{{name}}}, as in -m star:l={{{name}}}")))?;
+        let row = row.ok_or_else(|| Failure::with(USAGE, format!(
+            "--vary {name}: no option of a run that can be varied is called so, and nothing behind -- says \
+             {{{name}}}, as in -m star:l={{{name}}}")))?;
         for value in &variable.values {
             let wrong =
                 |why: &dyn std::fmt::Display| Failure::with(USAGE, format!("--vary {name}: {value}: {why}"));
@@ -163,7 +213,8 @@ fn check(base: &RunSettings, variables: &[Variable]) -> Result<(), Failure> {
         }
         if options::is_given(&given, row.name) {
             let why = format!(
-                "--vary {name}: --{} stands behind -- as well: leave it out there, or write {{{name}}} where its values belong",
+                "--vary {name}: --{} stands behind -- as well: leave it out there, or write {{{name}}} where \
+                 its values belong",
                 row.name
             );
             return Err(Failure::with(USAGE, why));

@@ -82,16 +82,25 @@ pub fn command() -> Command {
                 .arg(file("TRACE"))
                 .arg(rank("Every call of this rank, a line each, instead of the loops of all ranks")),
         )
-        .subcommand(Command::new("stat").about("Calls, messages and bytes by function, sizes, distances, compression").arg(file("TRACE")))
+        .subcommand(
+            Command::new("stat")
+                .about("Calls, messages and bytes by function, sizes, distances, compression")
+                .arg(file("TRACE")),
+        )
         .subcommand(
             Command::new("diff")
-                .about("Whether two traces have the same calls, each rank's in order, call sites and times aside")
+                .about(
+                    "Whether two traces have the same calls, each rank's in order, call sites and times \
+                     aside",
+                )
                 .arg(file("A"))
                 .arg(file("B")),
         )
         .subcommand(
             Command::new("check")
-                .about("Messages that were never received, requests never waited for, collectives that differ")
+                .about(
+                    "Messages that were never received, requests never waited for, collectives that differ",
+                )
                 .arg(file("TRACE")),
         )
         .subcommand(
@@ -99,14 +108,24 @@ pub fn command() -> Command {
                 .about("A trace of some ranks, or of a part of the time")
                 .arg(file("TRACE"))
                 .arg(output())
-                .arg(Arg::new("ranks").long("ranks").value_name("RANKS").help("Calls of these ranks only, such as 0-3,7"))
+                .arg(
+                    Arg::new("ranks")
+                        .long("ranks")
+                        .value_name("RANKS")
+                        .help("Calls of these ranks only, such as 0-3,7"),
+                )
                 .arg(
                     Arg::new("from")
                         .long("from")
                         .value_name("TIME")
                         .help("Calls entered from this virtual time on; the trace has exact times"),
                 )
-                .arg(Arg::new("until").long("until").value_name("TIME").help("Calls entered before this virtual time")),
+                .arg(
+                    Arg::new("until")
+                        .long("until")
+                        .value_name("TIME")
+                        .help("Calls entered before this virtual time"),
+                ),
         )
         .subcommand(benchmark::command())
         .subcommand(convert::command())

@@ -32,17 +32,23 @@ pub fn command() -> Command {
     };
     Command::new("traffic")
         .about("Send synthetic traffic through a network of routers, as packets or as flows (level=flow)")
-        .arg(value("network", "SPEC", "Such as fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB").required(true))
+        .arg(
+            value("network", "SPEC", "Such as fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB")
+                .required(true),
+        )
         .arg(
             value(
                 "pattern",
                 "PATTERN",
-                "uniform, neighbor, stencil3d, transpose, bit-complement, bit-reversal, shuffle, tornado, next-group, hotspot[=SHARE], permutation[=FILE], matrix=FILE, incast or alltoall",
+                "uniform, neighbor, stencil3d, transpose, bit-complement, bit-reversal, shuffle, tornado, \
+                 next-group, hotspot[=SHARE], permutation[=FILE], matrix=FILE, incast or alltoall",
             )
             .default_value("uniform"),
         )
         .arg(value("size", "BYTES", "Payload of a message").default_value("512"))
-        .arg(value("interval", "TIME", "Mean time between two messages of an endpoint").conflicts_with("rate"))
+        .arg(
+            value("interval", "TIME", "Mean time between two messages of an endpoint").conflicts_with("rate"),
+        )
         .arg(value("rate", "R", "Share of the bandwidth into the network instead, above 0 and at most 1"))
         .arg(flag("fixed", "Equal gaps between messages instead of exponential ones"))
         .arg(value("packets", "N", "Messages of each endpoint").default_value("1000"))
@@ -50,17 +56,37 @@ pub fn command() -> Command {
         .arg(value("threads", "N", "Threads; the results are the same").default_value("1"))
         .arg(value("grid", "SIDES", "Sides for stencil3d and tornado, such as 8x8x8"))
         .arg(
-            value("job", "NAME=FIRST-LAST[:PATTERN[:CLASS]]", "Traffic among some of the endpoints only; may be repeated")
-                .action(ArgAction::Append),
+            value(
+                "job",
+                "NAME=FIRST-LAST[:PATTERN[:CLASS]]",
+                "Traffic among some of the endpoints only; may be repeated",
+            )
+            .action(ArgAction::Append),
         )
-        .arg(value("warmup", "SHARE", "Share of the sending time at the start that is not measured").default_value("0"))
-        .arg(value("cooldown", "SHARE", "Share of the sending time at the end that is not measured").default_value("0"))
+        .arg(
+            value("warmup", "SHARE", "Share of the sending time at the start that is not measured")
+                .default_value("0"),
+        )
+        .arg(
+            value("cooldown", "SHARE", "Share of the sending time at the end that is not measured")
+                .default_value("0"),
+        )
         .arg(flag("sweep", "Latency against load: one run for each of --rates"))
-        .arg(value("rates", "FIRST:LAST:STEP", "Loads of the sweep").default_value("0.05:0.95:0.05").requires("sweep"))
+        .arg(
+            value("rates", "FIRST:LAST:STEP", "Loads of the sweep")
+                .default_value("0.05:0.95:0.05")
+                .requires("sweep"),
+        )
         .arg(flag("json", "Results as JSON"))
         .arg(flag("quiet", "No progress"))
         .arg(path("csv", "Write a line for each direction of each cable (with --sweep, for each load)"))
-        .arg(path("histograms", "Write the histograms of latencies and of routers passed, a line for each bucket").conflicts_with("sweep"))
+        .arg(
+            path(
+                "histograms",
+                "Write the histograms of latencies and of routers passed, a line for each bucket",
+            )
+            .conflicts_with("sweep"),
+        )
         .arg(path("svg", "Write a heat map of the links' use (with --sweep, the latency-load curve)"))
 }
 
@@ -274,7 +300,8 @@ impl ProgressLine {
         let packets = packets * self.threads;
         let rate = packets as f64 / (now.max(1) as f64 * 1e3);
         output::progress(format_args!(
-            "\r{:.3} ms simulated, about {packets} packets delivered, {rate:.2} million/s ({} from each endpoint)\x1b[K",
+            "\r{:.3} ms simulated, about {packets} packets delivered, {rate:.2} million/s ({} from each \
+             endpoint)\x1b[K",
             picoseconds as f64 / 1e9,
             self.packets
         ));

@@ -104,7 +104,8 @@ pub fn drive(
     let functions = setup.names;
     let unusable = |why: String| Failure::with(USAGE, why);
     if setup.tolerance.is_some() {
-        let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave it out";
+        let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave \
+            it out";
         return Err(unusable(why.to_owned()));
     }
     let setup = processes::spread(setup, remote);

@@ -1,4 +1,5 @@
-/* Open MPI declares the functions for failures of processes here, MPICH in mpi.h, and so does xsim: programs made for either find them (docs/reference/failures.md). */
+/* Open MPI declares the functions for failures of processes here, MPICH in mpi.h, and so does xsim: programs
+ * made for either find them (docs/reference/failures.md). */
 #ifndef XSIM_MPI_EXT_H
 #define XSIM_MPI_EXT_H
 

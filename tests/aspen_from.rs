@@ -100,7 +100,8 @@ int main(int argc, char **argv) {
     for (int step = 0; step < 3 * side; step++) {
         MPI_Request requests[8];
         int open = 0, x = rank % side, y = rank / side;
-        int to[4] = {x > 0 ? rank - 1 : -1, x < side - 1 ? rank + 1 : -1, y > 0 ? rank - side : -1, y < side - 1 ? rank + side : -1};
+        int to[4] = {x > 0 ? rank - 1 : -1, x < side - 1 ? rank + 1 : -1,
+                     y > 0 ? rank - side : -1, y < side - 1 ? rank + side : -1};
         for (int at = 0; at < 4; at++) {
             if (to[at] < 0) continue;
             MPI_Irecv(all, n, MPI_DOUBLE, to[at], 0, MPI_COMM_WORLD, &requests[open++]);

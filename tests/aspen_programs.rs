@@ -67,9 +67,10 @@ fn loops_and_lists_of_steps_move_alike() {
 fn all_patterns_between_pairs_move_what_is_said() {
     let directory = scratch("aspen-patterns");
     let path = directory.join("patterns.aspen");
-    let uses = "comm [5] of size [8] as nn1d, periodic comm [6] of size [8] as nn2d comm [7] of size [4] as nn2d, face, pwave \
-                comm [4] of size [3] as nn3d, nodal, nwave comm [3] of size [8] as nn3d, periodic comm [100] as sweep comm [101] as sweep, nwave \
-                messages [103] as positive, x messages [104] as negative, z, periodic";
+    let uses = "comm [5] of size [8] as nn1d, periodic comm [6] of size [8] as nn2d comm [7] of size [4] as \
+        nn2d, face, pwave comm [4] of size [3] as nn3d, nodal, nwave comm [3] of size [8] as nn3d, periodic \
+        comm [100] as sweep comm [101] as sweep, nwave messages [103] as positive, x messages [104] as \
+        negative, z, periodic";
     std::fs::write(
         &path,
         format!("model patterns {{ kernel main {{ iterate [3] {{ execute [2] {{ {uses} }} }} }} }}"),
@@ -85,8 +86,8 @@ fn all_patterns_between_pairs_move_what_is_said() {
 fn under_mpich_the_program_sends_what_the_walk_does() {
     let directory = scratch("aspen-mpich");
     let path = directory.join("patterns.aspen");
-    let uses = "comm [5] of size [8] as nn1d, periodic comm [6] of size [8] as nn3d, face comm [4] of size [300] as nn3d, nodal \
-                comm [1] of size [8] as allreduce, min comm [0] as barrier";
+    let uses = "comm [5] of size [8] as nn1d, periodic comm [6] of size [8] as nn3d, face comm [4] of size \
+        [300] as nn3d, nodal comm [1] of size [8] as allreduce, min comm [0] as barrier";
     std::fs::write(
         &path,
         format!("model patterns {{ kernel main {{ iterate [3] {{ execute {{ {uses} }} }} }} }}"),
@@ -127,8 +128,9 @@ fn under_mpich_the_program_sends_what_the_walk_does() {
 fn random_messages_and_collective_operations_end() {
     let directory = scratch("aspen-collective");
     let path = directory.join("collective.aspen");
-    let uses = "comm [102] as random comm [1] of size [8] as allreduce, min comm [3] of size [4] as reduce, prod comm [5] as scan, max \
-                comm [33] as bcast comm [0] as barrier comm [6] as allgather comm [7] as alltoall comm [8] as scatter comm [9] as gather messages [5]";
+    let uses = "comm [102] as random comm [1] of size [8] as allreduce, min comm [3] of size [4] as reduce, \
+        prod comm [5] as scan, max comm [33] as bcast comm [0] as barrier comm [6] as allgather comm [7] as \
+        alltoall comm [8] as scatter comm [9] as gather messages [5]";
     std::fs::write(
         &path,
         format!("model collective {{ kernel main {{ iterate [3] {{ execute {{ {uses} }} }} }} }}"),

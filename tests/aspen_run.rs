@@ -56,13 +56,18 @@ fn generated_with(model: &str, machine: &str, ranks: u32, more: &[&str], with: i
 
 const MODEL: &str = "model patterns {
   param n = 5
-  kernel exchange { execute [2] { comm [n] of size [8] as nn3d, periodic comm [n] of size [100] as nn2d, face, pwave } }
+  kernel exchange {
+    execute [2] { comm [n] of size [8] as nn3d, periodic comm [n] of size [100] as nn2d, face, pwave }
+  }
   kernel main {
     iterate [3] {
       call exchange
-      execute { comm [3000] as sweep comm [101] as sweep, nwave messages [103] as positive, x messages [104] as negative, z, periodic }
-      execute { comm [1] of size [8] as allreduce, min comm [3] of size [4] as reduce, prod comm [5] as scan, max comm [33] as bcast }
-      execute { comm [0] as barrier comm [6] as allgather comm [7] as alltoall comm [8] as scatter comm [9] as gather }
+      execute { comm [3000] as sweep comm [101] as sweep, nwave
+        messages [103] as positive, x messages [104] as negative, z, periodic }
+      execute { comm [1] of size [8] as allreduce, min comm [3] of size [4] as reduce, prod
+        comm [5] as scan, max comm [33] as bcast }
+      execute { comm [0] as barrier comm [6] as allgather comm [7] as alltoall
+        comm [8] as scatter comm [9] as gather }
       execute { comm [2000] as random }
     }
   }

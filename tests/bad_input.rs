@@ -175,7 +175,8 @@ fn what_a_build_system_tries_out_without_mpi_is_an_ordinary_program() {
     let (source, program) = (directory.join("ordinary.c"), directory.join("ordinary"));
     std::fs::write(
         &source,
-        "#include <stdio.h>\nint main(int argc, char **argv) { (void)argv; printf(\"%d\\n\", argc); return argc - 1; }\n",
+        "#include <stdio.h>\n\
+         int main(int argc, char **argv) { (void)argv; printf(\"%d\\n\", argc); return argc - 1; }\n",
     )
     .unwrap();
     assert!(common::command(&["cc", "-o"]).arg(&program).arg(&source).status().unwrap().success());

@@ -314,7 +314,8 @@ fn it_is_told_as_text_and_on_the_page() {
     let output = command(&["report"]).arg(&json).env("COLUMNS", "1000").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "critical path of 46 us: 87 % computation, 13 % messages under way, 0 % overheads of MPI, 0 % other waiting; on 4 ranks, 3 times from one to another",
+        "critical path of 46 us: 87 % computation, 13 % messages under way, 0 % overheads of MPI, 0 % other \
+         waiting; on 4 ranks, 3 times from one to another",
         "MPI_Send 65 % 30 us 0 s 0 s 0 s 30 us",
         "late sender waiting.c:",
         "MPI_Send 3 66 us 36 % 45 %",

@@ -24,27 +24,31 @@ const REPORTS: [(&str, u32, &[&str]); 5] = [
     (
         "sends",
         4,
-        &[
-            "3 ranks in MPI_Send(destination=rank+1, tag=3; a standard send above the eager limit that no rank receives): \
-           ranks 0-2, at deadlocks.c:14 ring_of_sends",
-        ],
+        &["3 ranks in MPI_Send(destination=rank+1, tag=3; a standard send above the eager limit that no \
+             rank receives): ranks 0-2, at deadlocks.c:14 ring_of_sends"],
     ),
     (
         "synchronous",
         3,
         &[
-            "MPI_Ssend(destination=1, tag=4; a synchronous send that no rank receives): rank 0, at deadlocks.c:19 synchronous",
-            "MPI_Wait(destination=0, tag=6; a synchronous send that no rank receives): rank 1, at deadlocks.c:22 synchronous",
+            "MPI_Ssend(destination=1, tag=4; a synchronous send that no rank receives): rank 0, at \
+             deadlocks.c:19 synchronous",
+            "MPI_Wait(destination=0, tag=6; a synchronous send that no rank receives): rank 1, at \
+             deadlocks.c:22 synchronous",
         ],
     ),
     (
         "tags",
         5,
         &[
-            "MPI_Recv(source=0, tag=20; a message of that source with tag 7 lies there unmatched): rank 1, at deadlocks.c:34",
-            "MPI_Recv(source=MPI_ANY_SOURCE, tag=20; messages of rank 0 with tags 7, 8 lie there unmatched): rank 2",
-            "MPI_Probe(source=0, tag=20; messages of that source with tags 7, 8, 9 lie there unmatched): rank 3, at deadlocks.c:33",
-            "MPI_Recv(source=0, tag=20; messages of that source with tags 7, 8, 9 and 1 more lie there unmatched): rank 4",
+            "MPI_Recv(source=0, tag=20; a message of that source with tag 7 lies there unmatched): rank 1, \
+             at deadlocks.c:34",
+            "MPI_Recv(source=MPI_ANY_SOURCE, tag=20; messages of rank 0 with tags 7, 8 lie there unmatched): \
+             rank 2",
+            "MPI_Probe(source=0, tag=20; messages of that source with tags 7, 8, 9 lie there unmatched): \
+             rank 3, at deadlocks.c:33",
+            "MPI_Recv(source=0, tag=20; messages of that source with tags 7, 8, 9 and 1 more lie there \
+             unmatched): rank 4",
         ],
     ),
     (
@@ -52,7 +56,8 @@ const REPORTS: [(&str, u32, &[&str]); 5] = [
         4,
         &[
             "MPI_Recv(source=3, tag=9; a message with that tag of rank 0 lies there unmatched): rank 1",
-            "MPI_Recv(source=0, tag=9; a message that fits lies there unmatched, in another communicator): rank 2",
+            "MPI_Recv(source=0, tag=9; a message that fits lies there unmatched, in another communicator): \
+             rank 2",
         ],
     ),
 ];

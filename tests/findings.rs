@@ -90,31 +90,38 @@ fn buffers_that_overlap_in_pending_operations_are_found_with_both_calls() {
         &conflicts("overlaps"),
         &[
             (
-                "MPI_Irecv at conflicts.c:14 overlaps receives into memory that MPI_Irecv at conflicts.c:13 overlaps receives into, which was not complete",
+                "MPI_Irecv at conflicts.c:15 overlaps receives into memory that MPI_Irecv at conflicts.c:14 \
+                 overlaps receives into, which was not complete",
                 ALL,
             ),
             (
-                "MPI_Send at conflicts.c:15 overlaps sends from memory that MPI_Irecv at conflicts.c:14 overlaps receives into",
+                "MPI_Send at conflicts.c:17 overlaps sends from memory that MPI_Irecv at conflicts.c:15 \
+                 overlaps receives into",
                 ALL,
             ),
             (
-                "MPI_Recv at conflicts.c:22 overlaps receives into memory that MPI_Isend at conflicts.c:21 overlaps sends from",
+                "MPI_Recv at conflicts.c:24 overlaps receives into memory that MPI_Isend at conflicts.c:23 \
+                 overlaps sends from",
                 ALL,
             ),
             (
-                "MPI_Startall at conflicts.c:27 overlaps receives into memory that MPI_Recv_init at conflicts.c:25 overlaps receives into",
+                "MPI_Startall at conflicts.c:29 overlaps receives into memory that MPI_Recv_init at \
+                 conflicts.c:27 overlaps receives into",
                 ALL,
             ),
             (
-                "MPI_Allreduce at conflicts.c:38 overlaps receives into memory that another buffer of the same call overlaps",
+                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that another buffer of the \
+                 same call overlaps",
                 ALL,
             ),
             (
-                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at conflicts.c:39 overlaps sends from",
+                "MPI_Allreduce at conflicts.c:42 overlaps receives into memory that MPI_Ibcast at \
+                 conflicts.c:41 overlaps sends from",
                 "(1 on rank 0)",
             ),
             (
-                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at conflicts.c:39 overlaps receives into",
+                "MPI_Allreduce at conflicts.c:42 overlaps receives into memory that MPI_Ibcast at \
+                 conflicts.c:41 overlaps receives into",
                 "(2 on 2 ranks, the first of which is rank 1)",
             ),
         ],
@@ -137,26 +144,31 @@ const EACH: &str = "(4 on 4 ranks, the first of which is rank 0)";
 fn sends_that_complete_only_because_they_are_buffered_are_found_with_who_would_wait_for_whom() {
     let buffered_at = |place: &str, waits: &str| {
         format!(
-            "{place} completes only because its message is buffered: without buffers nothing could wake {waits}"
+            "{place} completes only because its message is buffered: without buffers nothing could wake \
+             {waits}"
         )
     };
     let ring = buffered_at(
         "MPI_Send at buffered.c:15 ring",
-        "3 ranks in MPI_Send(destination=rank+1, tag=1) (ranks 0-2), 1 rank in MPI_Send(destination=rank-3, tag=1) (rank 3)",
+        "3 ranks in MPI_Send(destination=rank+1, tag=1) (ranks 0-2), 1 rank in MPI_Send(destination=rank-3, \
+         tag=1) (rank 3)",
     );
     are(&buffered("ring"), &[(&ring, "(12 on 4 ranks, the first of which is rank 0)")]);
     let waits = buffered_at(
         "MPI_Isend at buffered.c:23 waits",
-        "3 ranks in MPI_Waitall(destination=rank+1, tag=2) (ranks 0-2), 1 rank in MPI_Waitall(destination=rank-3, tag=2) (rank 3)",
+        "3 ranks in MPI_Waitall(destination=rank+1, tag=2) (ranks 0-2), 1 rank in \
+         MPI_Waitall(destination=rank-3, tag=2) (rank 3)",
     );
     let more = buffered_at(
         "MPI_Isend at buffered.c:24 waits",
-        "3 ranks in MPI_Waitall(destination=rank-1, tag=3) (ranks 1-3), 1 rank in MPI_Waitall(destination=rank+3, tag=3) (rank 0)",
+        "3 ranks in MPI_Waitall(destination=rank-1, tag=3) (ranks 1-3), 1 rank in \
+         MPI_Waitall(destination=rank+3, tag=3) (rank 0)",
     );
     are(&buffered("waits"), &[(&waits, EACH), (&more, EACH)]);
     let barrier = buffered_at(
         "MPI_Send at buffered.c:33 barrier",
-        "3 ranks in MPI_Barrier(MPI_COMM_WORLD, 3 of 4 members entered; missing 0) (ranks 1-3), 1 rank in MPI_Send(destination=3, tag=4) (rank 0)",
+        "3 ranks in MPI_Barrier(MPI_COMM_WORLD, 3 of 4 members entered; missing 0) (ranks 1-3), 1 rank in \
+         MPI_Send(destination=3, tag=4) (rank 0)",
     );
     are(&buffered("barrier"), &[(&barrier, "(1 on rank 0)")]);
     let itself = buffered_at(
@@ -198,7 +210,8 @@ fn programs_that_need_no_buffer_and_leave_their_memory_alone_have_no_findings() 
 
 #[test]
 fn datatypes_with_gaps_overlap_where_their_data_does() {
-    let line = "MPI_Irecv at conflicts.c:73 corner receives into memory that MPI_Irecv at conflicts.c:72 corner receives into";
+    let line = "MPI_Irecv at conflicts.c:78 corner receives into memory that MPI_Irecv at conflicts.c:77 \
+        corner receives into";
     are(&conflicts("corner"), &[(line, ALL)]);
     are(&conflicts("none"), &[]);
 }
@@ -209,11 +222,13 @@ fn messages_received_with_other_types_than_they_were_sent_with_are_found_with_bo
         &conflicts("types"),
         &[
             (
-                "MPI_Recv at conflicts.c:97 types received as MPI_FLOAT what MPI_Send at conflicts.c:96 types had sent as MPI_INT",
+                "MPI_Recv at conflicts.c:103 types received as MPI_FLOAT what MPI_Send at conflicts.c:102 \
+                 types had sent as MPI_INT",
                 ALL,
             ),
             (
-                "MPI_Irecv at conflicts.c:98 types received as a datatype of MPI_Type_create_struct what MPI_Send at conflicts.c:99 types had sent as a",
+                "MPI_Irecv at conflicts.c:104 types received as a datatype of MPI_Type_create_struct what \
+                 MPI_Send at conflicts.c:105 types had sent as a",
                 ALL,
             ),
         ],
@@ -227,15 +242,18 @@ fn members_of_a_collective_that_have_other_types_are_found() {
         &conflicts("members"),
         &[
             (
-                "MPI_Bcast at conflicts.c:124 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of MPI_INT",
+                "MPI_Bcast at conflicts.c:130 members took part with 4 elements of MPI_FLOAT where the root, \
+                 or rank 0, had 4 elements of MPI_INT",
                 odd,
             ),
             (
-                "MPI_Gather at conflicts.c:125 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of a datatype of MPI_Type_contiguous",
+                "MPI_Gather at conflicts.c:131 members took part with 4 elements of MPI_FLOAT where the \
+                 root, or rank 0, had 4 elements of a datatype of MPI_Type_contiguous",
                 odd,
             ),
             (
-                "MPI_Ialltoall at conflicts.c:126 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of MPI_INT",
+                "MPI_Ialltoall at conflicts.c:133 members took part with 4 elements of MPI_FLOAT where the \
+                 root, or rank 0, had 4 elements of MPI_INT",
                 odd,
             ),
         ],

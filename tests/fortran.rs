@@ -221,7 +221,8 @@ fn a_freed_handle_and_a_wrong_one_are_named() {
     for (name, call, says) in [
         (
             "freed",
-            "block; type(MPI_Comm) :: old; old = c; call MPI_Comm_free(c); call MPI_Comm_rank(old, rank); end block",
+            "block; type(MPI_Comm) :: old; old = c; call MPI_Comm_free(c); call MPI_Comm_rank(old, rank); \
+             end block",
             "comm",
         ),
         ("wrong", "c%MPI_VAL = 77777; call MPI_Comm_rank(c, rank)", "comm"),
@@ -250,14 +251,14 @@ fn a_handle_of_the_wrong_kind_is_a_compile_error_with_module_mpi() {
 
 #[test]
 fn a_runtime_error_and_an_error_stop_name_the_rank() {
-    let source = "program p\n  use mpi_f08\n  integer :: rank, values(4), k\n  integer, allocatable :: twice(:)\n  \
-                  character(len=10) :: what\n  call MPI_Init()\n  call MPI_Comm_rank(MPI_COMM_WORLD, rank)\n  \
-                  call get_command_argument(1, what)\n  k = 4 + rank\n  call MPI_Barrier(MPI_COMM_WORLD)\n  if (rank == 1) then\n    \
-                  if (what == 'bounds') values(k) = 1\n    if (what == 'read') read(what, *) k\n    \
-                  if (what == 'open') open(10, file='/nonexistent/file', status='old')\n    \
-                  if (what == 'allocate') then\n      allocate(twice(3))\n      allocate(twice(4))\n    end if\n    \
-                  if (what == 'stop') error stop 'wrong'\n  end if\n  call MPI_Barrier(MPI_COMM_WORLD)\n  \
-                  call MPI_Finalize()\nend program\n";
+    let source = "program p\n  use mpi_f08\n  integer :: rank, values(4), k\n  integer, allocatable :: \
+        twice(:)\n  character(len=10) :: what\n  call MPI_Init()\n  call MPI_Comm_rank(MPI_COMM_WORLD, \
+        rank)\n  call get_command_argument(1, what)\n  k = 4 + rank\n  call MPI_Barrier(MPI_COMM_WORLD)\n  \
+        if (rank == 1) then\n    if (what == 'bounds') values(k) = 1\n    if (what == 'read') read(what, *) \
+        k\n    if (what == 'open') open(10, file='/nonexistent/file', status='old')\n    if (what == \
+        'allocate') then\n      allocate(twice(3))\n      allocate(twice(4))\n    end if\n    if (what == \
+        'stop') error stop 'wrong'\n  end if\n  call MPI_Barrier(MPI_COMM_WORLD)\n  call MPI_Finalize()\n\
+        end program\n";
     let program = compiled("runtime_error", source, &["-fcheck=bounds", "-fno-backtrace"]);
     for (what, says, status) in [
         ("bounds", "above upper bound of 4", 2),
@@ -301,9 +302,11 @@ fn failures_are_agreed_on_revoked_and_shrunk_from_fortran() {
 
 #[test]
 fn a_crash_in_fortran_names_its_rank() {
-    let source = "program crash\n  use mpi\n  implicit none\n  integer :: rank, ierror\n  integer, pointer :: nowhere\n  call mpi_init(ierror)\n  \
-                  call mpi_comm_rank(mpi_comm_world, rank, ierror)\n  nullify(nowhere)\n  if (rank == 2) nowhere = 1\n  \
-                  call mpi_barrier(mpi_comm_world, ierror)\n  call mpi_finalize(ierror)\nend program\n";
+    let source = "program crash\n  use mpi\n  implicit none\n  integer :: rank, ierror\n  integer, pointer \
+        :: nowhere\n  call mpi_init(ierror)\n  call mpi_comm_rank(mpi_comm_world, rank, ierror)\n  \
+        nullify(nowhere)\n  if (rank == 2) nowhere = 1\n  call mpi_barrier(mpi_comm_world, ierror)\n  call \
+        mpi_finalize(ierror)\n\
+        end program\n";
     let crash = compiled("crash", source, &["-O0"]);
     common::Run::of(crash).ranks(4).run().failure().says(&["rank 2", "SIGSEGV", "MPI_Comm_rank"]);
 }

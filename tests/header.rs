@@ -50,7 +50,8 @@ const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to t
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
 
 // The same for a block of which parts are shared: xsim_shared_malloc_partial.
-#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
+#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) \
+    xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
 
 // Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10
 // times and its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only
@@ -59,7 +60,8 @@ const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to t
 
 // The same for a block that is known by another name than its place in the program.
 #define XSIM_SAMPLE_AS(file, line, global, count, precision) \
-    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; xsim_runs = xsim_sample_end())
+    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; \
+         xsim_runs = xsim_sample_end())
 "#;
 
 /// `include/xsim.h` says what `cabi/extension.rs` and `cabi/folding.rs` define, comments and all.
@@ -74,8 +76,10 @@ fn committed_xsim_header_is_made_from_the_source() {
         sys_includes: vec!["stddef.h".into()],
         usize_is_size_t: true,
         header: Some(
-            "// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do not edit. In Fortran the\n\
-             // functions have the same names; declare them integer or double precision, and external."
+            "// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do \
+             not edit.\n\
+             // In Fortran the functions have the same names; declare them integer or double precision, and\n\
+             // external."
                 .into(),
         ),
         trailer: Some(XSIM_MACROS.into()),
@@ -205,7 +209,7 @@ fn split(list: &str) -> Vec<&str> {
 /// each travelling the same way.
 #[test]
 fn prototypes_agree_with_the_exported_functions() {
-    let header = fs::read_to_string(root().join("include/mpi.h")).unwrap();
+    let header = fs::read_to_string(root().join("include/mpi.h")).unwrap().replace(",\n    ", ", ");
     let mut declared = BTreeMap::new();
     for line in header.lines() {
         let Some((front, rest)) = line.strip_suffix(");").and_then(|l| l.split_once('(')) else { continue };

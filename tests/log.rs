@@ -47,15 +47,19 @@ fn arguments_are_named_and_objects_numbered() {
         "MPI_Comm_rank(comm=comm#1, rank=0) = MPI_SUCCESS",
         "MPI_Type_contiguous(count=2, oldtype=MPI_INT, newtype=datatype#1) = MPI_SUCCESS",
         "MPI_Type_commit(datatype=datatype#1) = MPI_SUCCESS",
-        "MPI_Sendrecv(sendbuf=..., sendcount=1, sendtype=datatype#1, dest=1, sendtag=3, recvbuf=..., recvcount=1, recvtype=datatype#1, \
-         source=MPI_ANY_SOURCE, recvtag=3, comm=comm#1, status={source=1, tag=3, bytes=8}) = MPI_SUCCESS; from rank 3",
+        "MPI_Sendrecv(sendbuf=..., sendcount=1, sendtype=datatype#1, dest=1, sendtag=3, recvbuf=..., \
+         recvcount=1, recvtype=datatype#1, source=MPI_ANY_SOURCE, recvtag=3, comm=comm#1, \
+         status={source=1, tag=3, bytes=8}) = MPI_SUCCESS; from rank 3",
         "MPI_Type_free(datatype=datatype#1) = MPI_SUCCESS",
-        "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=..., count=1, datatype=MPI_INT, op=MPI_SUM, comm=comm#1) = MPI_SUCCESS",
-        "MPI_Gatherv(sendbuf=..., sendcount=1, sendtype=MPI_INT, recvbuf=..., recvcounts=[1, 1, 1, 1], displs=[0, 1, 2, 3], \
-         recvtype=MPI_INT, root=2, comm=MPI_COMM_WORLD) = MPI_SUCCESS",
-        "MPI_Recv_init(buf=..., count=1, datatype=MPI_INT, source=MPI_PROC_NULL, tag=0, comm=comm#1, request=request#1) = MPI_SUCCESS",
+        "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=..., count=1, datatype=MPI_INT, op=MPI_SUM, \
+         comm=comm#1) = MPI_SUCCESS",
+        "MPI_Gatherv(sendbuf=..., sendcount=1, sendtype=MPI_INT, recvbuf=..., recvcounts=[1, 1, 1, 1], \
+         displs=[0, 1, 2, 3], recvtype=MPI_INT, root=2, comm=MPI_COMM_WORLD) = MPI_SUCCESS",
+        "MPI_Recv_init(buf=..., count=1, datatype=MPI_INT, source=MPI_PROC_NULL, tag=0, comm=comm#1, \
+         request=request#1) = MPI_SUCCESS",
         "MPI_Start(request=request#1) = MPI_SUCCESS",
-        "MPI_Test(request=request#1, flag=true, status={source=MPI_PROC_NULL, tag=MPI_ANY_TAG, bytes=0}) = MPI_SUCCESS",
+        "MPI_Test(request=request#1, flag=true, status={source=MPI_PROC_NULL, tag=MPI_ANY_TAG, bytes=0}) = \
+         MPI_SUCCESS",
         "MPI_Request_free(request=request#1) = MPI_SUCCESS",
         "MPI_Iprobe(source=MPI_ANY_SOURCE, tag=99, comm=MPI_COMM_WORLD, flag=false, status=?) = MPI_SUCCESS",
         "MPI_Comm_free(comm=comm#1) = MPI_SUCCESS",
@@ -90,8 +94,8 @@ fn a_wildcard_says_what_it_received_though_its_status_is_ignored() {
     );
     assert_eq!(
         zero[3],
-        "MPI_Recv(buf=..., count=2, datatype=MPI_INT, source=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, comm=MPI_COMM_WORLD, \
-         status={source=1, tag=9, bytes=4}) = MPI_SUCCESS; from rank 1"
+        "MPI_Recv(buf=..., count=2, datatype=MPI_INT, source=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, \
+         comm=MPI_COMM_WORLD, status={source=1, tag=9, bytes=4}) = MPI_SUCCESS; from rank 1"
     );
     let one = calls(&log, 1);
     assert!(
@@ -101,8 +105,8 @@ fn a_wildcard_says_what_it_received_though_its_status_is_ignored() {
     );
     assert_eq!(
         one[4],
-        "MPI_Waitall(count=2, array_of_requests=[request#1, request#2], array_of_statuses=[{source=0, tag=7, bytes=4}, {}]) = \
-         MPI_SUCCESS; request#1 from rank 0"
+        "MPI_Waitall(count=2, array_of_requests=[request#1, request#2], \
+         array_of_statuses=[{source=0, tag=7, bytes=4}, {}]) = MPI_SUCCESS; request#1 from rank 0"
     );
 }
 
@@ -130,7 +134,8 @@ fn a_call_that_never_returns_is_unfinished() {
         assert_eq!(
             call,
             format!(
-                "MPI_Recv(buf=..., count=1, datatype=MPI_INT, source={source}, tag=5, comm=MPI_COMM_WORLD, status=?)"
+                "MPI_Recv(buf=..., count=1, datatype=MPI_INT, source={source}, tag=5, comm=MPI_COMM_WORLD, \
+                 status=?)"
             )
         );
     }
@@ -227,16 +232,18 @@ fn fortran_calls_are_told_once_and_as_fortran_says_them() {
         [
             "MPI_Init() = MPI_SUCCESS",
             "MPI_Comm_rank(comm=MPI_COMM_WORLD, rank=1) = MPI_SUCCESS",
-            "MPI_Irecv(buf=..., count=2, datatype=MPI_INTEGER, source=MPI_ANY_SOURCE, tag=7, comm=MPI_COMM_WORLD, request=request#1) = \
-             MPI_SUCCESS",
-            "MPI_Isend(buf=..., count=2, datatype=MPI_INTEGER, dest=0, tag=7, comm=MPI_COMM_WORLD, request=request#2) = MPI_SUCCESS",
+            "MPI_Irecv(buf=..., count=2, datatype=MPI_INTEGER, source=MPI_ANY_SOURCE, tag=7, \
+             comm=MPI_COMM_WORLD, request=request#1) = MPI_SUCCESS",
+            "MPI_Isend(buf=..., count=2, datatype=MPI_INTEGER, dest=0, tag=7, comm=MPI_COMM_WORLD, \
+             request=request#2) = MPI_SUCCESS",
             "MPI_Wait(request=request#2, status={}) = MPI_SUCCESS",
-            "MPI_Waitany(count=2, array_of_requests=[request#1, MPI_REQUEST_NULL], index=0, status={source=0, tag=7, bytes=8}) = \
-             MPI_SUCCESS; request#1 from rank 0",
-            "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=..., count=4, datatype=MPI_INTEGER, op=MPI_MAX, comm=MPI_COMM_WORLD) = MPI_SUCCESS",
+            "MPI_Waitany(count=2, array_of_requests=[request#1, MPI_REQUEST_NULL], index=0, \
+             status={source=0, tag=7, bytes=8}) = MPI_SUCCESS; request#1 from rank 0",
+            "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=..., count=4, datatype=MPI_INTEGER, op=MPI_MAX, \
+             comm=MPI_COMM_WORLD) = MPI_SUCCESS",
             "MPI_Comm_set_name(comm=MPI_COMM_WORLD, comm_name=\"both\") = MPI_SUCCESS",
-            "MPI_Recv(buf=..., count=1, datatype=MPI_INTEGER, source=0, tag=MPI_ANY_TAG, comm=MPI_COMM_WORLD, \
-             status={source=0, tag=5, bytes=4}) = MPI_SUCCESS; from rank 0",
+            "MPI_Recv(buf=..., count=1, datatype=MPI_INTEGER, source=0, tag=MPI_ANY_TAG, \
+             comm=MPI_COMM_WORLD, status={source=0, tag=5, bytes=4}) = MPI_SUCCESS; from rank 0",
             "MPI_Finalize() = MPI_SUCCESS",
         ]
     );

@@ -338,6 +338,11 @@ fn mutants_of_files_of_a_run_end_with_a_sentence() {
     survive("failures", ".txt", &texts(&["1 1ms\n2 1us\n", "# when\n0-3 2s\n"]), None, |path| {
         vec![run(&["-xsim-ft", "-xsim-fail", &format!("file:{}", text(path))])]
     });
-    let rules = "base = \"mpich\"\n[[rule]]\ncollective = \"bcast\"\nalgorithm = \"pipeline\"\nmin-bytes = 1048576\nsegment = 131072\n";
+    let rules = "base = \"mpich\"\n\
+        [[rule]]\n\
+        collective = \"bcast\"\n\
+        algorithm = \"pipeline\"\n\
+        min-bytes = 1048576\n\
+        segment = 131072\n";
     survive("rules", ".toml", &texts(&[rules]), None, |path| vec![run(&["-xsim-coll", text(path)])]);
 }

@@ -9,16 +9,20 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MPICH: &str = "mpich";
-const MACHINES: [&str; 6] = [
+const MACHINES: [&str; 8] = [
     "torus:4x4,l=20ns,level=packet",
     "fattree:m=8,n=3,l=10ns,b=100Gbps,router=90ns,level=packet",
     // Nodes with a formula inside them, and overheads.
-    "star:n=8,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps/rank:o_send=0.4us,o_recv=0.3us",
+    "star:n=8,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps/rank:o_send=0.4us,\
+     o_recv=0.3us",
     // No latency at all but that of routers and packets.
     "star:n=32,l=0ns,b=1Gbps,router=0ns,level=packet",
     // Flows: all messages are some, and short ones are none.
     "fattree:m=8,n=3,l=10ns,b=1Gbps,flowmin=0,level=flow",
     "dragonfly:p=2,a=4,h=2,l=20ns,b=1Gbps,routing=valiant,flowmin=64,level=flow/star:4,l=1us,b=10Gbps",
+    // Nodes with several interfaces.
+    "taperedtree:down=16x2,up=16,l=10ns,b=10Gbps,level=packet,nics=4,rail=stripe/star:4,l=0.1us",
+    "taperedtree:down=16x2,up=16,l=10ns,b=1Gbps,level=flow,nics=4,rail=peer,wired=4/star:4,l=0.1us",
 ];
 
 /// A directory of its own for each call.
@@ -68,6 +72,18 @@ fn programs_whose_ranks_depend_on_each_other_do() {
             same(|| run().variable("XSIM_COMPUTE", compute), MPICH, &[2, 3, 4]);
         }
     }
+}
+
+/// What leaves at the instant of a decision is one set, whoever drives the network: on a process that has the
+/// network it must not leave before the decision.
+#[test]
+fn what_leaves_when_a_receive_is_decided_waits_for_the_decision() {
+    let machine = "fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps/rank:eager=0";
+    let run = || {
+        let run = Run::program("random_orders.c").ranks(7).machine(machine);
+        run.arg("934525").arg("4").arg("9").arg("20").variable("XSIM_COMPUTE", "none")
+    };
+    same(run, MPICH, &[2, 3]);
 }
 
 #[test]

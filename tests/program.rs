@@ -272,9 +272,23 @@ fn a_program_that_reaches_the_library_through_another_runs_with_the_command() {
     let directory = scratch("through");
     let library = directory.join("libmiddle.so");
     let middle = directory.join("middle.c");
-    std::fs::write(&middle, "#include <mpi.h>\nint start(void) { int size; MPI_Init(0, 0); MPI_Comm_size(MPI_COMM_WORLD, &size); MPI_Finalize(); return size; }\n").unwrap();
+    std::fs::write(
+        &middle,
+        "#include <mpi.h>\n\
+         int start(void) \
+         { int size; MPI_Init(0, 0); MPI_Comm_size(MPI_COMM_WORLD, &size); MPI_Finalize(); return size; }\n",
+    )
+    .unwrap();
     let main = directory.join("main.c");
-    std::fs::write(&main, "#include <stdio.h>\n#include <stdlib.h>\nint start(void);\nint main(void) { int size = start(); printf(\"%d %s\\n\", size, getenv(\"LD_PRELOAD\") ? \"preloaded\" : \"clean\"); return 0; }\n").unwrap();
+    std::fs::write(
+        &main,
+        "#include <stdio.h>\n\
+         #include <stdlib.h>\n\
+         int start(void);\n\
+         int main(void) { int size = start(); printf(\"%d %s\\n\", size, getenv(\"LD_PRELOAD\") ? \
+         \"preloaded\" : \"clean\"); return 0; }\n",
+    )
+    .unwrap();
     let built = common::command(&["cc", "-shared", "-o"]).arg(&library).arg(&middle).status().unwrap();
     assert!(built.success());
     let program = directory.join("main");

@@ -36,6 +36,6 @@ fn the_python_example_compares_machines() {
     let printed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(printed.contains("default is 11.08 times as fast as ethernet"), "{printed}");
-    assert!(printed.contains("slow.c:36 exchange_one_by_one"), "{printed}");
+    assert!(printed.contains("slow.c:39 exchange_one_by_one"), "{printed}");
     assert_eq!(printed.matches(" ms\n").count(), 4, "{printed}");
 }

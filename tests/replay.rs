@@ -215,7 +215,11 @@ fn reductions_of_every_predefined_datatype_are_replayed() {
     }
     assert!(calls.lines().count() > 60, "{calls}");
     let program = format!(
-        "#include <mpi.h>\nstatic char in[64], out[64];\nint main(int argc, char **argv) {{\n    MPI_Init(&argc, &argv);\n{calls}    MPI_Finalize();\n    return 0;\n}}\n"
+        "#include <mpi.h>\n\
+         static char in[64], out[64];\n\
+         int main(int argc, char **argv) {{\n    MPI_Init(&argc, &argv);\n\
+         {calls}    MPI_Finalize();\n    return 0;\n\
+         }}\n"
     );
     std::fs::write(&source, program).unwrap();
     let trace = recorded(
@@ -249,10 +253,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int degree = rank < 2;
     partner = 1 - rank;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, degree ? &partner : NULL, MPI_UNWEIGHTED, degree, degree ? &partner : NULL,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
-    MPI_Neighbor_alltoallv(from, degree ? counts : NULL, degree ? places : NULL, MPI_INT, to, degree ? counts : NULL, degree ? places : NULL,
-                           MPI_INT, graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, degree ? &partner : NULL, MPI_UNWEIGHTED, degree,
+                                   degree ? &partner : NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Neighbor_alltoallv(from, degree ? counts : NULL, degree ? places : NULL, MPI_INT, to,
+                           degree ? counts : NULL, degree ? places : NULL, MPI_INT, graph);
     MPI_Neighbor_allgather(from, 1, MPI_INT, to, 1, MPI_INT, graph);
     MPI_Comm_free(&graph);
     MPI_Finalize();

@@ -276,8 +276,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     memory = calloc(2 * BYTES, 1);
     for (int i = 0; i < 3; i++) {
-        MPI_Sendrecv(memory, BYTES, MPI_CHAR, (rank + 1) % ranks, 0, memory + BYTES, BYTES, MPI_CHAR, (rank + ranks - 1) % ranks, 0,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(memory, BYTES, MPI_CHAR, (rank + 1) % ranks, 0, memory + BYTES, BYTES, MPI_CHAR,
+                     (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Bcast(memory, BYTES, MPI_CHAR, i, MPI_COMM_WORLD);
         MPI_Allreduce(MPI_IN_PLACE, memory, BYTES / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Allgather(memory, BYTES / 8, MPI_CHAR, memory + BYTES, BYTES / 8, MPI_CHAR, MPI_COMM_WORLD);

@@ -275,7 +275,8 @@ fn in_a_browser_pictures_over_time_zoom_and_tables_sort() {
     let path = run("late_sender", 2, &[MACHINE, "-xsim-profile"]);
     let page = path.with_file_name("run.html");
     report(&[&path, &"-o", &page]).success();
-    let clicks = "document.querySelectorAll('#zoom button')[0].click(); document.querySelectorAll('#zoom button')[3].click();
+    let clicks = "document.querySelectorAll('#zoom button')[0].click();
+        document.querySelectorAll('#zoom button')[3].click();
         document.querySelectorAll('table.sorts thead button')[2].click();";
     let Some(shown) = opened(&page, clicks) else {
         return eprintln!("no Chromium is installed: the page was not opened");
@@ -319,10 +320,11 @@ fn what_another_algorithm_would_take_is_told_and_recommended_if_it_is_faster() {
     // A message of 96 B takes 2 us and 7.68 ns; three rounds and not six.
     for said in [
         "is in MPI_Allreduce at waiting.c:",
-        "96 B among 8 ranks, by reduce-bcast: of members that enter at one time recursive-doubling takes 6.023 us and not 12.05 us, 2.0 times as fast. \
-         Try -xsim-coll allreduce=recursive-doubling.",
+        "96 B among 8 ranks, by reduce-bcast: of members that enter at one time recursive-doubling takes \
+         6.023 us and not 12.05 us, 2.0 times as fast. Try -xsim-coll allreduce=recursive-doubling.",
         "call site function members bytes algorithm calls time waits one takes by others",
-        "MPI_Allreduce 8 96 B reduce-bcast 8 75 % 75 % 12.05 us linear 4.015 us, recursive-doubling 6.023 us, ",
+        "MPI_Allreduce 8 96 B reduce-bcast 8 75 % 75 % 12.05 us linear 4.015 us, recursive-doubling 6.023 \
+         us, ",
     ] {
         assert!(text.contains(said), "{said}\nis missing in\n{text}");
     }

@@ -294,6 +294,27 @@ fn no_circle_of_files_is_large() {
     assert!(large.is_empty(), "{large}move what the lower of them need to where it does not need the others");
 }
 
+/// Reads each source file of the product in one crate: a file that two crates compile has two meanings, and
+/// dead code in one of them.
+#[test]
+fn no_file_is_compiled_twice() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // What answers C functions in tests of ranks: a crate that exports them would take over whoever uses it.
+    let is_skipped = |name: &str| ["target", "tests", "testlib"].contains(&name) || name.starts_with('.');
+    let (mut files, mut found) = (0, Vec::new());
+    for directory in ["runtime", "cabi", "cli"] {
+        for path in rust_files(&root.join(directory), &is_skipped) {
+            files += 1;
+            let text = std::fs::read_to_string(&path).unwrap();
+            if text.lines().any(|line| line.trim_start().starts_with("#[path")) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(files > 500, "only {files} files were found");
+    assert!(found.is_empty(), "{found:?}: a crate of what both need replaces `#[path]`");
+}
+
 #[test]
 fn a_circle_through_a_re_export_is_found() {
     let directory = std::env::temp_dir().join(format!("xsim-structure-{}", std::process::id()));

@@ -171,7 +171,13 @@ fn what_cannot_be_varied_is_told_before_anything_runs() {
 fn a_run_that_takes_too_long_is_ended_and_the_others_go_on() {
     let directory = scratch("sweep-limit");
     let source = directory.join("hangs.c");
-    std::fs::write(&source, "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); for (volatile int go = v[1][0] == 'h'; go;) ; MPI_Finalize(); return 0; }\n").unwrap();
+    std::fs::write(
+        &source,
+        "#include <mpi.h>\n\
+         int main(int c, char **v) \
+         { MPI_Init(&c, &v); for (volatile int go = v[1][0] == 'h'; go;) ; MPI_Finalize(); return 0; }\n",
+    )
+    .unwrap();
     let output = sweep(
         &directory.join("results"),
         &["--vary", "how=h,e", "--limit", "3s"],

@@ -200,7 +200,8 @@ fn loops_are_shown_as_loops_with_their_call_sites() {
     for (line, site) in [
         ("    7 times:", ""),
         (
-            "      MPI_Isend(buf=..., count=1, datatype=MPI_INT, dest=+1, tag=0, comm=MPI_COMM_WORLD, request=request#1)",
+            "      MPI_Isend(buf=..., count=1, datatype=MPI_INT, dest=+1, tag=0, comm=MPI_COMM_WORLD, \
+             request=request#1)",
             "traced.c:15 ring",
         ),
         (
@@ -249,7 +250,8 @@ fn what_a_program_does_wrong_is_found() {
     let found = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{found}");
     for finding in [
-        "messages from 1 to 0 with tag 9: 1 sent and not received; the last is rank 1, call 120, MPI_Send at traced.c:46 main",
+        "messages from 1 to 0 with tag 9: 1 sent and not received; the last is rank 1, call 120, MPI_Send at \
+         traced.c:46 main",
         "a request is never waited for: rank 1, call 121, MPI_Irecv at traced.c:47 main",
     ] {
         assert!(found.contains(finding), "{finding}\n{found}");

@@ -186,7 +186,8 @@ int main(int argc, char **argv) {
         others[k] = k + 1;
         weights[k] = 7 * k - 3;
     }
-    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &rank, &degree, others, rank == 0 ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &star);
+    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &rank, &degree, others,
+                          rank == 0 ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &star);
     MPI_Comm_free(&ring);
     MPI_Comm_free(&star);
     MPI_Finalize();

@@ -146,10 +146,30 @@ fn goals_binary_form_is_known_by_its_contents_and_says_what_the_text_says() {
 /// SimGrid's `actions_with_isend.txt`, with its computation at a rate at which it can be added up by hand.
 #[test]
 fn simgrids_example_takes_the_time_that_its_lines_add_up_to() {
-    let actions = "0 init\n1 init\n2 init\n\n0 compute 1e9\n0 send 1 0 1e6\n0 compute 1e9\n0 recv 2 2 1e6\n\n\
-                   1 irecv 0 0 1e6\n1 compute 5e8\n1 test 0 1 0\n1 compute 5e8\n1 wait 0 1 0\n1 send 2 1 1e6\n\n\
-                   2 compute 2e9\n2 irecv 1 1 1e6\n2 compute 2.5e8\n2 test 1 2 1\n2 compute 2.5e8\n2 wait 1 2 1\n2 isend 0 2 1e6\n2 compute 5e8\n\n\
-                   0 finalize\n1 finalize\n2 finalize\n";
+    let actions = "0 init\n\
+        1 init\n\
+        2 init\n\n\
+        0 compute 1e9\n\
+        0 send 1 0 1e6\n\
+        0 compute 1e9\n\
+        0 recv 2 2 1e6\n\n\
+        1 irecv 0 0 1e6\n\
+        1 compute 5e8\n\
+        1 test 0 1 0\n\
+        1 compute 5e8\n\
+        1 wait 0 1 0\n\
+        1 send 2 1 1e6\n\n\
+        2 compute 2e9\n\
+        2 irecv 1 1 1e6\n\
+        2 compute 2.5e8\n\
+        2 test 1 2 1\n\
+        2 compute 2.5e8\n\
+        2 wait 1 2 1\n\
+        2 isend 0 2 1e6\n\
+        2 compute 5e8\n\n\
+        0 finalize\n\
+        1 finalize\n\
+        2 finalize\n";
     let trace = imported("actions.txt", actions, &["--flops", "1Gflops"]);
     // At 1e9 operations a second; a message takes 2 * 1 ms and 1e6 bytes / 1e8 B/s = 10 ms. Rank 1 has its
     // message at 1.012 s and sends at once, rank 2 computes until 2.5 s, has had its message since 1.024 s,
@@ -202,7 +222,8 @@ int main(int argc, char **argv) {
         MPI_Isend(out, 100, MPI_CHAR, before, 2, MPI_COMM_WORLD, &requests[3]);
         xsim_compute(3e-6);
         MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
-        MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         MPI_Allreduce(mine, all, 48, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Bcast(all, 48, MPI_DOUBLE, step % size, MPI_COMM_WORLD);
         HALVES

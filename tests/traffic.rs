@@ -158,7 +158,8 @@ fn jobs_are_counted_apart() {
     ));
     let of = |name: &str| {
         let jobs = report["simulated"]["jobs"].as_array().unwrap();
-        jobs.iter().find(|job| job["name"] == name).unwrap_or_else(|| panic!("no job {name}: {report}"))["packets"].as_u64().unwrap()
+        jobs.iter().find(|job| job["name"] == name).unwrap_or_else(|| panic!(
+            "no job {name}: {report}"))["packets"].as_u64().unwrap()
     };
     // In an incast its first endpoint receives only.
     assert_eq!((of("left"), of("right")), (8 * 30, 7 * 30));

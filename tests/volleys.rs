@@ -110,7 +110,15 @@ fn a_message_that_is_too_long_ends_the_run_with_the_words_of_its_call() {
 #[test]
 fn who_waits_in_a_volley_stands_in_the_report_of_a_deadlock() {
     fails(
-        "0 init\n1 init\n0 irecv 1 0 10 6\n0 isend 1 2 5 6\n0 waitall 2\n0 finalize\n1 recv 0 2 5 6\n1 recv 0 3 5 6\n1 finalize\n",
+        "0 init\n\
+         1 init\n\
+         0 irecv 1 0 10 6\n\
+         0 isend 1 2 5 6\n\
+         0 waitall 2\n\
+         0 finalize\n\
+         1 recv 0 2 5 6\n\
+         1 recv 0 3 5 6\n\
+         1 finalize\n",
         "deadlock",
     );
 }

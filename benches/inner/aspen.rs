@@ -12,8 +12,9 @@ const LENGTH: usize = 100_000;
 
 /// Parameters that need each other, and kernels in which there is a bit of everything, as long as [`LENGTH`].
 fn model() -> String {
-    let mut text =
-        "model large {\n  param n = 100\n  param p0 = n\n  param values[] = {1, 2, 3, 4}\n  data x as Array(n, n, 8)\n".to_owned();
+    let mut text = "model large \
+        {\n  param n = 100\n  param p0 = n\n  param values[] = {1, 2, 3, 4}\n  data x as Array(n, n, 8)\n"
+        .to_owned();
     let (mut parameters, mut kernels) = (String::new(), String::new());
     let mut count = 0;
     while text.len() + parameters.len() + kernels.len() < LENGTH - 700 {
@@ -26,9 +27,11 @@ fn model() -> String {
         );
         let _ = write!(
             kernels,
-            "  kernel k{count}(param x) {{\n    iterate [x] {{\n      execute [n^2] \"block {count}\" {{\n        \
-             loads [7 * n] of size [8] from x as stride(2)\n        flops [2 * p{count} + x * n^3] as dp, simd\n        stores [n] to x\n      }}\n    }}\n    \
-             if (p{count} > 50 and x < 3) {{ execute {{ flops [values[{}]] }} }} else {{ execute {{ comm [n] of size [8] as nn3d, face }} }}\n  }}\n",
+            "  kernel k{count}(param x) {{\n    iterate [x] {{\n      execute [n^2] \"block {count}\" \
+             {{\n        loads [7 * n] of size [8] from x as stride(2)\n        flops [2 * p{count} + x * \
+             n^3] as dp, simd\n        stores [n] to x\n      }}\n    }}\n    if (p{count} > 50 and x < 3) \
+             {{ execute {{ flops [values[{}]] }} }} else {{ execute {{ comm [n] of size [8] as nn3d, face }} \
+             }}\n  }}\n",
             count % 4
         );
         count += 1;

@@ -203,7 +203,10 @@ fn schedules(c: &mut Criterion) {
 
 criterion_group! {
     name = inner;
-    config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300)).measurement_time(std::time::Duration::from_secs(1));
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(std::time::Duration::from_millis(300))
+        .measurement_time(std::time::Duration::from_secs(1));
     targets = queues, datatypes, matching, schedules, batch
 }
 criterion_main!(inner);

@@ -1,6 +1,6 @@
 /*
- * A master hands out tasks: each worker asks for one from any, computes 10 us of virtual time and more the higher its rank, and
- * asks again. Every receive of the master needs safe time.
+ * A master hands out tasks: each worker asks for one from any, computes 10 us of virtual time and more the
+ * higher its rank, and asks again. Every receive of the master needs safe time.
  *
  *     master TASKS -xsim-compute fixed:10us
  */

@@ -78,8 +78,8 @@ static long long random_ranks(int any)
             MPI_Send(&value, 1, MPI_INT, (rank + distance[m]) % size, i & 1023, MPI_COMM_WORLD);
         }
         for (int m = 0; m < BURST; m++)
-            MPI_Recv(&got, 1, MPI_INT, any ? MPI_ANY_SOURCE : (rank - distance[m] + size) % size, i & 1023, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+            MPI_Recv(&got, 1, MPI_INT, any ? MPI_ANY_SOURCE : (rank - distance[m] + size) % size, i & 1023,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     return (long long)BURST * size * repetitions;
 }

@@ -3,7 +3,8 @@
  *
  *     halo STEPS BYTES NX NY NZ
  *
- * Neighbours are counted by hand, so that nothing but the exchange is sent. Rank 0 prints how many messages that were.
+ * Neighbours are counted by hand, so that nothing but the exchange is sent. Rank 0 prints how many messages
+ * that were.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -33,9 +34,11 @@ int main(int argc, char **argv)
     }
     for (int step = 0; step < steps; step++) {
         for (int i = 0; i < 6; i++)
-            MPI_Irecv(faces + (size_t)i * bytes, bytes, MPI_BYTE, neighbors[i], i ^ 1, MPI_COMM_WORLD, requests + i);
+            MPI_Irecv(faces + (size_t)i * bytes, bytes, MPI_BYTE, neighbors[i], i ^ 1, MPI_COMM_WORLD,
+                      requests + i);
         for (int i = 0; i < 6; i++)
-            MPI_Isend(faces + (size_t)(6 + i) * bytes, bytes, MPI_BYTE, neighbors[i], i, MPI_COMM_WORLD, requests + 6 + i);
+            MPI_Isend(faces + (size_t)(6 + i) * bytes, bytes, MPI_BYTE, neighbors[i], i, MPI_COMM_WORLD,
+                      requests + 6 + i);
         MPI_Waitall(12, requests, MPI_STATUSES_IGNORE);
     }
     if (rank == 0)

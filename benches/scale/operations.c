@@ -3,13 +3,18 @@
  *
  *     operations NAME REPETITIONS
  *
- * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; ibarrier, iallreduce: the nonblocking forms, waited for at once;
- * gatherv and scatterv of 0 to 2 numbers of 8 bytes a member; function: an allreduce of 8 bytes with an operation of the program;
- * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall, neighbor_allgather and
- * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
- * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
- * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; file_shared: 8 bytes written at the shared pointer of a file in the working directory; file_plain: as many writes to such a file by rank 0 alone, with pwrite; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
- * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
+ * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; ibarrier, iallreduce: the nonblocking
+ * forms, waited for at once; gatherv and scatterv of 0 to 2 numbers of 8 bytes a member; function: an
+ * allreduce of 8 bytes with an operation of the program; alltoall of 8 bytes for each member; alltoallv of 0
+ * to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall,
+ * neighbor_allgather and neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a
+ * periodic 3-D grid, which is made before; split into rows of a power of two, about the square root of the
+ * ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the neighbours in a ring; rma_put,
+ * rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; file_shared: 8 bytes written at
+ * the shared pointer of a file in the working directory; file_plain: as many writes to such a file by rank 0
+ * alone, with pwrite; switches: the same as exchange backwards, so that every message costs a switch of
+ * ranks, after writing 200 bytes of global data if a third argument is given. Rank 0 checks the result and
+ * prints how often the operation was done.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -138,7 +143,8 @@ static int alltoallv(void)
         given += counts[i];
         taken += expected[i];
     }
-    long long *from = malloc(sizeof *from * (size_t)(given + 1)), *to = malloc(sizeof *to * (size_t)(taken + 1));
+    long long *from = malloc(sizeof *from * (size_t)(given + 1)),
+              *to = malloc(sizeof *to * (size_t)(taken + 1));
     for (int i = 0; i < size; i++)
         for (int j = 0; j < counts[i]; j++)
             from[begins[i] + j] = (long long)rank * size + i + j;
@@ -326,11 +332,32 @@ static const struct {
     const char *name;
     int (*run)(void);
 } operations[] = {
-    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence }, { "file_shared", file_shared }, { "file_plain", file_plain },
-    { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
-    { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
-    { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "allgatherv", allgatherv }, { "neighbor_alltoall", neighbor_alltoall },
-    { "neighbor_allgather", neighbor_allgather }, { "neighbor_alltoallv", neighbor_alltoallv }, { "split", split }, { "cart", cart }, { "exchange", forwards }, { "switches", backwards },
+    { "rma_put", rma_put },
+    { "rma_get", rma_get },
+    { "rma_accumulate", rma_accumulate },
+    { "rma_fence", rma_fence },
+    { "file_shared", file_shared },
+    { "file_plain", file_plain },
+    { "hello", barrier },
+    { "barrier", barrier },
+    { "ibarrier", ibarrier },
+    { "allreduce", allreduce },
+    { "iallreduce", iallreduce },
+    { "function", function },
+    { "gatherv", gatherv },
+    { "scatterv", scatterv },
+    { "reduce", reduce },
+    { "scan", scan },
+    { "alltoall", alltoall },
+    { "alltoallv", alltoallv },
+    { "allgatherv", allgatherv },
+    { "neighbor_alltoall", neighbor_alltoall },
+    { "neighbor_allgather", neighbor_allgather },
+    { "neighbor_alltoallv", neighbor_alltoallv },
+    { "split", split },
+    { "cart", cart },
+    { "exchange", forwards },
+    { "switches", backwards },
 };
 
 int main(int argc, char **argv)
@@ -346,7 +373,8 @@ int main(int argc, char **argv)
     if (strncmp(name, "rma_", 4) == 0)
         make_window(strcmp(name, "rma_fence") == 0);
     if (strcmp(name, "file_shared") == 0)
-        MPI_File_open(MPI_COMM_WORLD, "operations.data", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+        MPI_File_open(MPI_COMM_WORLD, "operations.data",
+                      MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     if (strcmp(name, "file_plain") == 0 && rank == 0) {
         plain = open("operations.plain", O_CREAT | O_WRONLY | O_TRUNC, 0600);
         unlink("operations.plain");

@@ -3,9 +3,10 @@
  *
  *     outstanding NAME REPETITIONS COUNT
  *
- * any, named: COUNT receives for any source, or by source, are posted, COUNT messages sent to ranks all over, and all waited for. waitany, waitsome: the named
- * receives, of which one or some are waited for until none is left. probe: COUNT messages lie unexpected, and each is probed for and received. persistent: as
- * named with requests made once. Rank 0 prints how often that was done.
+ * any, named: COUNT receives for any source, or by source, are posted, COUNT messages sent to ranks all over,
+ * and all waited for. waitany, waitsome: the named receives, of which one or some are waited for until none
+ * is left. probe: COUNT messages lie unexpected, and each is probed for and received. persistent: as named
+ * with requests made once. Rank 0 prints how often that was done.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static int rank, size, count, *buffer, *indices;
 static MPI_Request *requests, *sends;
 
 /* The distance to the rank to which message `i` goes: the same for all ranks, and of 64 kinds. */
-static int distance(int i) { return 1 + (int)((unsigned)i % 64 * 2654435761u % (unsigned)(size > 1 ? size - 1 : 1)); }
+static int distance(int i)
+{ return 1 + (int)((unsigned)i % 64 * 2654435761u % (unsigned)(size > 1 ? size - 1 : 1)); }
 static int to(int i) { return (rank + distance(i)) % size; }
 static int from(int i) { return (rank + size - distance(i)) % size; }
 
@@ -87,7 +89,9 @@ int main(int argc, char **argv)
         } else {
             post_all(strcmp(name, "any") == 0);
             send_all();
-            (strcmp(name, "waitany") == 0 ? wait_any : strcmp(name, "waitsome") == 0 ? wait_some : wait_all)();
+            (strcmp(name, "waitany") == 0    ? wait_any
+             : strcmp(name, "waitsome") == 0 ? wait_some
+                                             : wait_all)();
         }
     }
     if (rank == 0)

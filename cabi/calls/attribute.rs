@@ -84,7 +84,8 @@ pub fn delete_all(c: &Call, object: ObjectKind, handle: Handle) -> Result {
     Err(Failure::new(
         ErrorClass::OTHER,
         format!(
-            "the {} still has attributes after {MAX_ROUNDS} rounds of deleting them: delete functions set new ones; let each set none on the object that is freed",
+            "the {} still has attributes after {MAX_ROUNDS} rounds of deleting them: delete functions set \
+             new ones; let each set none on the object that is freed",
             object.noun()
         ),
     ))

@@ -100,9 +100,11 @@ fn waits(word: Option<usize>) -> Option<Wait> {
 /// given back. The second half is told where the result goes (`to`); that of calls with lists of blocks (`in
 /// halves`) reads all arguments again, so that nothing is kept while a rank waits.
 macro_rules! collectives {
-    ($($name:ident $end:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) $(to $to:ident)? $(in halves $half:ident)?
+    ($($name:ident $end:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*)
+        $(to $to:ident)? $(in halves $half:ident)?
         |$mpi:ident, $mode:ident, $comm:ident| $(keep $kept:ident = $value:expr;)* $body:block)*) => { $(
-        collectives! { @blocking ($(to $to)? $(in halves $half)?) $name $end $mpi_name ($($arg: $type),*) |$mpi, $mode| {
+        collectives! {
+            @blocking ($(to $to)? $(in halves $half)?) $name $end $mpi_name ($($arg: $type),*) |$mpi, $mode| {
             $(let $kept = $value;)*
             let done: Result<Option<usize>> = $body;
             done
@@ -131,7 +133,10 @@ macro_rules! collectives {
             Ok(())
         }
     )* };
-    (@blocking ($(to $to:ident)?) $name:ident $end:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block) => {
+    (
+        @blocking ($(to $to:ident)?) $name:ident $end:ident $mpi_name:literal ($($arg:ident: $type:ty),*)
+        |$mpi:ident, $mode:ident| $body:block
+    ) => {
         #[doc = concat!("`MPI_", $mpi_name, "` up to its wait.")]
         #[allow(clippy::too_many_arguments)]
         #[inline(always)]
@@ -148,7 +153,10 @@ macro_rules! collectives {
             c.mpi.end_collective(word as usize, to)
         }
     };
-    (@blocking (in halves $half:ident) $name:ident $end:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block) => {
+    (
+        @blocking (in halves $half:ident) $name:ident $end:ident $mpi_name:literal ($($arg:ident: $type:ty),*)
+        |$mpi:ident, $mode:ident| $body:block
+    ) => {
         #[allow(clippy::too_many_arguments)]
         #[inline(never)]
         fn $half($mpi: &Mpi, $mode: Mode, $($arg: $type),*) -> Result<Option<usize>> {
@@ -170,52 +178,78 @@ macro_rules! collectives {
 }
 
 collectives! {
-    barrier barrier_end ibarrier barrier_init "Barrier" (comm: Handle) |mpi, mode, comm| { mpi.barrier(comm.0, mode) }
+    barrier barrier_end ibarrier barrier_init "Barrier" (comm: Handle) |mpi, mode, comm| {
+        mpi.barrier(comm.0, mode)
+    }
 
-    bcast bcast_end ibcast bcast_init "Bcast" (buffer: Addr, count: i64, datatype: Handle, root: i32, comm: Handle) to buffer |mpi, mode, comm| {
+    bcast bcast_end ibcast bcast_init "Bcast" (
+        buffer: Addr, count: i64, datatype: Handle, root: i32, comm: Handle
+    ) to buffer |mpi, mode, comm| {
         mpi.bcast((buffer, count, datatype.0), root, comm.0, mode)
     }
 
-    gather gather_end igather gather_init "Gather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm| {
+    gather gather_end igather gather_init "Gather" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        root: i32, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.gather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
-    gatherv gatherv_end igatherv gatherv_init "Gatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
+    gatherv gatherv_end igatherv gatherv_init "Gatherv" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts,
+        displs: Counts, recvtype: Handle, root: i32, comm: Handle
+    ) to recvbuf |mpi, mode, comm|
+        keep lists = CopiedCounts::read(
+            if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs
+        )?; {
         mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
     }
 
-    scatter scatter_end iscatter scatter_init "Scatter"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm| {
-        mpi.scatter(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
+    scatter scatter_end iscatter scatter_init "Scatter" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        root: i32, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
+        mpi.scatter(
+            side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode
+        )
     }
 
-    scatterv scatterv_end iscatterv scatterv_init "Scatterv"
-        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm|
-        keep lists = CopiedCounts::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
+    scatterv scatterv_end iscatterv scatterv_init "Scatterv" (
+        sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr,
+        recvcount: i64, recvtype: Handle, root: i32, comm: Handle
+    ) to recvbuf |mpi, mode, comm|
+        keep lists = CopiedCounts::read(
+            if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs
+        )?; {
         mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
-    allgather allgather_end iallgather allgather_init "Allgather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    allgather allgather_end iallgather allgather_init "Allgather" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.allgather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
     }
 
-    allgatherv allgatherv_end iallgatherv allgatherv_init "Allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves allgatherv_half |mpi, mode, comm|
+    allgatherv allgatherv_end iallgatherv allgatherv_init "Allgatherv" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts,
+        displs: Counts, recvtype: Handle, comm: Handle
+    ) in halves allgatherv_half |mpi, mode, comm|
         keep lists = CopiedCounts::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }
 
-    alltoall alltoall_end ialltoall alltoall_init "Alltoall"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    alltoall alltoall_end ialltoall alltoall_init "Alltoall" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.alltoall(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
     }
 
-    alltoallv alltoallv_end ialltoallv alltoallv_init "Alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves alltoallv_half |mpi, mode, comm|
+    alltoallv alltoallv_end ialltoallv alltoallv_init "Alltoallv" (
+        sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr,
+        recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle
+    ) in halves alltoallv_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
         keep send = CopiedCounts::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
@@ -226,8 +260,10 @@ collectives! {
         }
     }
 
-    alltoallw alltoallw_end ialltoallw alltoallw_init "Alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves alltoallw_half |mpi, mode, comm|
+    alltoallw alltoallw_end ialltoallw alltoallw_init "Alltoallw" (
+        sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr,
+        recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle
+    ) in halves alltoallw_half |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep given = if gives(sendbuf, mode) { blocks } else { 0 };
         keep receive = CopiedCounts::read(blocks, recvcounts, rdispls)?;
@@ -241,64 +277,89 @@ collectives! {
         }
     }
 
-    reduce reduce_end ireduce reduce_init "Reduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, root: i32, comm: Handle) to recvbuf |mpi, mode, comm| {
+    reduce reduce_end ireduce reduce_init "Reduce" (
+        sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, root: i32, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.reduce(sendbuf, recvbuf, (count, datatype.0), op.0, root, comm.0, mode)
     }
 
-    allreduce allreduce_end iallreduce allreduce_init "Allreduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    allreduce allreduce_end iallreduce allreduce_init "Allreduce" (
+        sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.allreduce(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
-    scan scan_end iscan scan_init "Scan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    scan scan_end iscan scan_init "Scan" (
+        sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.scan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
-    exscan exscan_end iexscan exscan_init "Exscan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    exscan exscan_end iexscan exscan_init "Exscan" (
+        sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.exscan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
-    reduce_scatter reduce_scatter_end ireduce_scatter reduce_scatter_init "Reduce_scatter"
-        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) in halves reduce_scatter_half |mpi, mode, comm|
+    reduce_scatter reduce_scatter_end ireduce_scatter reduce_scatter_init "Reduce_scatter" (
+        sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle
+    ) in halves reduce_scatter_half |mpi, mode, comm|
         keep counts = reduced(mpi, recvcounts, comm)?; {
         mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
-    reduce_scatter_block reduce_scatter_block_end ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
-        (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) to recvbuf |mpi, mode, comm| {
+    reduce_scatter_block reduce_scatter_block_end ireduce_scatter_block reduce_scatter_block_init
+        "Reduce_scatter_block" (
+        sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle
+    ) to recvbuf |mpi, mode, comm| {
         mpi.reduce_scatter(sendbuf, recvbuf, MemberElements::Same(recvcount), datatype.0, op.0, comm.0, mode)
     }
 
-    neighbor_allgather neighbor_allgather_end ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_allgather_half |mpi, mode, comm| {
+    neighbor_allgather neighbor_allgather_end ineighbor_allgather neighbor_allgather_init
+        "Neighbor_allgather" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        comm: Handle
+    ) in halves neighbor_allgather_half |mpi, mode, comm| {
         let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
         let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
         mpi.neighbor(send, receive, false, comm.0, mode)
     }
 
-    neighbor_allgatherv neighbor_allgatherv_end ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves neighbor_allgatherv_half |mpi, mode, comm|
+    neighbor_allgatherv neighbor_allgatherv_end ineighbor_allgatherv neighbor_allgatherv_init
+        "Neighbor_allgatherv" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts,
+        displs: Counts, recvtype: Handle, comm: Handle
+    ) in halves neighbor_allgatherv_half |mpi, mode, comm|
         keep lists = CopiedCounts::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
         let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
         mpi.neighbor(send, lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
-    neighbor_alltoall neighbor_alltoall_end ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves neighbor_alltoall_half |mpi, mode, comm| {
+    neighbor_alltoall neighbor_alltoall_end ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall" (
+        sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle,
+        comm: Handle
+    ) in halves neighbor_alltoall_half |mpi, mode, comm| {
         let send = BufferArgument::One((sendbuf, sendcount, sendtype.0));
         let receive = BufferArgument::One((recvbuf, recvcount, recvtype.0));
         mpi.neighbor(send, receive, true, comm.0, mode)
     }
 
-    neighbor_alltoallv neighbor_alltoallv_end ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves neighbor_alltoallv_half |mpi, mode, comm|
+    neighbor_alltoallv neighbor_alltoallv_end ineighbor_alltoallv neighbor_alltoallv_init
+        "Neighbor_alltoallv" (
+        sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr,
+        recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle
+    ) in halves neighbor_alltoallv_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
         keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?; {
         mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
     }
 
-    neighbor_alltoallw neighbor_alltoallw_end ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves neighbor_alltoallw_half |mpi, mode, comm|
+    neighbor_alltoallw neighbor_alltoallw_end ineighbor_alltoallw neighbor_alltoallw_init
+        "Neighbor_alltoallw" (
+        sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr,
+        recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle
+    ) in halves neighbor_alltoallw_half |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
         keep send = CopiedCounts::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = CopiedCounts::read(peers.0, recvcounts, rdispls)?;

@@ -37,9 +37,12 @@ conversions! {
 }
 
 macro_rules! handles {
-    ($($to:ident $weak_to:literal $strong_to:literal $from:ident $weak_from:literal $strong_from:literal)*) => { $(
+    ($($to:ident $weak_to:literal $strong_to:literal
+        $from:ident $weak_from:literal $strong_from:literal)*) => { $(
         std::arch::global_asm!(concat!(".weak ", $weak_to), concat!(".set ", $weak_to, ", ", $strong_to));
-        std::arch::global_asm!(concat!(".weak ", $weak_from), concat!(".set ", $weak_from, ", ", $strong_from));
+        std::arch::global_asm!(
+            concat!(".weak ", $weak_from), concat!(".set ", $weak_from, ", ", $strong_from)
+        );
         /// The handle as Fortran has it, as `MPI_*_toint` gives it.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
@@ -56,14 +59,18 @@ macro_rules! handles {
 }
 handles! {
     PMPI_Comm_c2f "MPI_Comm_c2f" "PMPI_Comm_c2f" PMPI_Comm_f2c "MPI_Comm_f2c" "PMPI_Comm_f2c"
-    PMPI_Errhandler_c2f "MPI_Errhandler_c2f" "PMPI_Errhandler_c2f" PMPI_Errhandler_f2c "MPI_Errhandler_f2c" "PMPI_Errhandler_f2c"
+    PMPI_Errhandler_c2f "MPI_Errhandler_c2f" "PMPI_Errhandler_c2f"
+        PMPI_Errhandler_f2c "MPI_Errhandler_f2c" "PMPI_Errhandler_f2c"
     PMPI_File_c2f "MPI_File_c2f" "PMPI_File_c2f" PMPI_File_f2c "MPI_File_f2c" "PMPI_File_f2c"
     PMPI_Group_c2f "MPI_Group_c2f" "PMPI_Group_c2f" PMPI_Group_f2c "MPI_Group_f2c" "PMPI_Group_f2c"
     PMPI_Info_c2f "MPI_Info_c2f" "PMPI_Info_c2f" PMPI_Info_f2c "MPI_Info_f2c" "PMPI_Info_f2c"
-    PMPI_Message_c2f "MPI_Message_c2f" "PMPI_Message_c2f" PMPI_Message_f2c "MPI_Message_f2c" "PMPI_Message_f2c"
+    PMPI_Message_c2f "MPI_Message_c2f" "PMPI_Message_c2f"
+        PMPI_Message_f2c "MPI_Message_f2c" "PMPI_Message_f2c"
     PMPI_Op_c2f "MPI_Op_c2f" "PMPI_Op_c2f" PMPI_Op_f2c "MPI_Op_f2c" "PMPI_Op_f2c"
-    PMPI_Request_c2f "MPI_Request_c2f" "PMPI_Request_c2f" PMPI_Request_f2c "MPI_Request_f2c" "PMPI_Request_f2c"
-    PMPI_Session_c2f "MPI_Session_c2f" "PMPI_Session_c2f" PMPI_Session_f2c "MPI_Session_f2c" "PMPI_Session_f2c"
+    PMPI_Request_c2f "MPI_Request_c2f" "PMPI_Request_c2f"
+        PMPI_Request_f2c "MPI_Request_f2c" "PMPI_Request_f2c"
+    PMPI_Session_c2f "MPI_Session_c2f" "PMPI_Session_c2f"
+        PMPI_Session_f2c "MPI_Session_f2c" "PMPI_Session_f2c"
     PMPI_Type_c2f "MPI_Type_c2f" "PMPI_Type_c2f" PMPI_Type_f2c "MPI_Type_f2c" "PMPI_Type_f2c"
     PMPI_Win_c2f "MPI_Win_c2f" "PMPI_Win_c2f" PMPI_Win_f2c "MPI_Win_f2c" "PMPI_Win_f2c"
 }

@@ -44,8 +44,9 @@ pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: 
     threads::granted(level);
     if level < required && !c.mpi.is_alone() && c.me() == 0 {
         eprintln!(
-            "xsim: the program asked for threads that call MPI and has MPI_THREAD_FUNNELED, because ranks share a process; for more, start it with \
-             'mpirun -np N PROGRAM -xsim-one-rank' (docs/how-to/python.md)"
+            "xsim: the program asked for threads that call MPI and has MPI_THREAD_FUNNELED, because ranks \
+             share a process; for more, start it with 'mpirun -np N PROGRAM -xsim-one-rank' \
+             (docs/how-to/python.md)"
         );
     }
     provided.set(level);

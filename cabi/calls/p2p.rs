@@ -74,18 +74,26 @@ macro_rules! modes {
     ($($mode:ident $send:ident $isend:ident $init:ident $name:literal;)*) => { $(
         #[doc = concat!("`MPI_", $name, "`: ", stringify!($mode), " mode.")]
         #[inline(always)]
-        pub fn $send(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
+        pub fn $send(
+            c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle
+        ) -> Result {
             send_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm)
         }
         #[doc = concat!("The nonblocking form of `MPI_", $name, "`.")]
         #[inline(always)]
         #[allow(clippy::too_many_arguments)]
-        pub fn $isend(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+        pub fn $isend(
+            c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle,
+            request: Out<Handle>
+        ) -> Result {
             isend_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm, request)
         }
         #[doc = concat!("The persistent form of `MPI_", $name, "`.")]
         #[allow(clippy::too_many_arguments)]
-        pub fn $init(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+        pub fn $init(
+            c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle,
+            request: Out<Handle>
+        ) -> Result {
             send_init_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm, request)
         }
     )* };

@@ -95,7 +95,8 @@ pub fn join(c: &Call, fd: i32, intercomm: Out<Handle>) -> Result {
     intercomm.set(Handle(COMM_NULL));
     let Some((mine, theirs)) = addresses(fd) else {
         let text = format_args!(
-            "file descriptor {fd} is not a connected socket with Internet addresses, by which both ends can find each other"
+            "file descriptor {fd} is not a connected socket with Internet addresses, by which both ends can \
+             find each other"
         );
         return Err(c.wrong(0, MPI_ERR_ARG, text));
     };
@@ -156,7 +157,10 @@ impl SpawnCommand {
         let numbers = match key("soft") {
             None => vec![most],
             Some(soft) => program::numbers(soft, most).ok_or_else(|| {
-                let text = format!("the value of key soft is '{soft}', which is no list of numbers, ranges A:B and steps A:B:C");
+                let text = format!(
+                    "the value of key soft is '{soft}', which is no list of numbers, ranges A:B and steps \
+                     A:B:C"
+                );
                 Failure::new(ErrorClass(MPI_ERR_INFO_VALUE), text)
             })?,
         };

@@ -76,7 +76,8 @@ pub fn init(c: &Call, info: Handle, errhandler: Handle, session: Out<Handle>) ->
     if c.mpi.is_alone() && crate::alone::is_over() {
         return Err(Failure::new(
             ErrorClass::OTHER,
-            "where a process is one rank the run ends in MPI_Finalize: open a session before that, or link the program with libxsim",
+            "where a process is one rank the run ends in MPI_Finalize: open a session before that, or link \
+             the program with libxsim",
         ));
     }
     let threads = wanted_threads(c, info);

@@ -160,7 +160,8 @@ pub fn shared_query(
     if window.flavor == Flavor::Dynamic {
         return Err(Failure::new(
             ErrorClass::RMA_FLAVOR,
-            "a window of MPI_Win_create_dynamic has no memory of its own: ask of one of MPI_Win_allocate_shared",
+            "a window of MPI_Win_create_dynamic has no memory of its own: ask of one of \
+             MPI_Win_allocate_shared",
         ));
     }
     let member = if rank == mpi::request::PROC_NULL {

@@ -113,10 +113,15 @@ macro_rules! create_keyval {
     ($($name:ident $with:ident $extra:expr;)*) => { $(
         /// The Fortran form of the C function: attribute callbacks with an extra state.
         #[unsafe(no_mangle)]
-        pub extern "C-unwind" fn $name(copy_fn: Addr, delete_fn: Addr, keyval: Addr, extra_state: Addr, ierror: Addr) {
+        pub extern "C-unwind" fn $name(
+            copy_fn: Addr, delete_fn: Addr, keyval: Addr, extra_state: Addr, ierror: Addr
+        ) {
             let extra: fn(Addr) -> i64 = $extra;
             let state = ExtraState::leak([copy_fn, delete_fn, Addr::NULL], extra(extra_state));
-            finish(ierror, exports::$with(copy_function(copy_fn), Addr(delete as *const () as usize), keyval, state));
+            finish(
+                ierror,
+                exports::$with(copy_function(copy_fn), Addr(delete as *const () as usize), keyval, state)
+            );
         }
     )* };
 }
@@ -194,9 +199,14 @@ fn conversion(which: usize, state: &ExtraState, arguments: [Addr; 5]) -> i32 {
 
 macro_rules! conversions {
     ($($name:ident $which:literal $count:ty;)*) => { $(
-        extern "C-unwind" fn $name(userbuf: Addr, datatype: Handle, count: $count, filebuf: Addr, position: i64, state: Addr) -> i32 {
+        extern "C-unwind" fn $name(
+            userbuf: Addr, datatype: Handle, count: $count, filebuf: Addr, position: i64, state: Addr
+        ) -> i32 {
             let datatype = datatype.0 as i32;
-            conversion($which, ExtraState::of(state), [userbuf, reference(&datatype), reference(&count), filebuf, reference(&position)])
+            conversion(
+                $which, ExtraState::of(state),
+                [userbuf, reference(&datatype), reference(&count), filebuf, reference(&position)]
+            )
         }
     )* };
 }
@@ -226,15 +236,24 @@ macro_rules! register_datarep {
         /// The Fortran form of the C function: conversions with an extra state.
         #[unsafe(no_mangle)]
         pub extern "C-unwind" fn $name(
-            datarep: Addr, read_fn: Addr, write_fn: Addr, extent_fn: Addr, extra_state: Addr, ierror: Addr, length: usize,
+            datarep: Addr, read_fn: Addr, write_fn: Addr, extent_fn: Addr, extra_state: Addr,
+            ierror: Addr, length: usize,
         ) {
             let given = |function: Addr, ours: usize| {
-                if function.0 == mpi_conversion_fn_null_ as *const () as usize { Addr::NULL } else { Addr(ours) }
+                if function.0 == mpi_conversion_fn_null_ as *const () as usize {
+                    Addr::NULL
+                } else {
+                    Addr(ours)
+                }
             };
             let state = ExtraState::leak([read_fn, write_fn, extent_fn], load(extra_state));
             let datarep = text::trimmed(datarep, length);
-            let (read, write) = (given(read_fn, $read as *const () as usize), given(write_fn, $write as *const () as usize));
-            finish(ierror, exports::$with(datarep.at(), read, write, Addr(extent as *const () as usize), state));
+            let (read, write) = (
+                given(read_fn, $read as *const () as usize), given(write_fn, $write as *const () as usize)
+            );
+            finish(
+                ierror, exports::$with(datarep.at(), read, write, Addr(extent as *const () as usize), state)
+            );
         }
     )* };
 }

@@ -184,7 +184,8 @@ impl PinnedBuffer {
             Err(c.wrong(
                 index,
                 MPI_ERR_BUFFER,
-                "the array section's elements do not lie side by side, which this call needs; pass a contiguous array",
+                "the array section's elements do not lie side by side, which this call needs; pass a \
+                 contiguous array",
             ))
         }))
     }
@@ -218,8 +219,8 @@ impl PinnedBuffer {
                 Err(mpi::error::Failure::new(
                     mpi::error::ErrorClass(MPI_ERR_TYPE),
                     format!(
-                        "the array section's elements do not lie side by side, and {count} of the datatype do not cover whole \
-                         elements of it; pass a contiguous array"
+                        "the array section's elements do not lie side by side, and {count} of the datatype \
+                         do not cover whole elements of it; pass a contiguous array"
                     ),
                 ))
             }));

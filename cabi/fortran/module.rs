@@ -74,7 +74,9 @@ macro_rules! predefined {
             }
             /// Copies the attribute's value.
             #[unsafe(no_mangle)]
-            pub extern "C" fn $dup(_: Addr, _: Addr, _: Addr, value: Addr, out: Addr, flag: Addr, ierror: Addr) {
+            pub extern "C" fn $dup(
+                _: Addr, _: Addr, _: Addr, value: Addr, out: Addr, flag: Addr, ierror: Addr
+            ) {
                 store(out, long(value));
                 store(flag, 1i32);
                 store(ierror, MPI_SUCCESS);

@@ -25,7 +25,9 @@ macro_rules! commons {
         }
         /// Their names, in every spelling.
         fn names() -> Vec<Vec<&'static CStr>> {
-            vec![$(vec![$(CStr::from_bytes_with_nul(concat!(stringify!($symbol), "\0").as_bytes()).unwrap_or_default()),*]),*]
+            vec![$(vec![$(
+                CStr::from_bytes_with_nul(concat!(stringify!($symbol), "\0").as_bytes()).unwrap_or_default()
+            ),*]),*]
         }
         /// Their addresses in this process, each in every spelling.
         fn spelled() -> Vec<Vec<usize>> {
@@ -36,10 +38,13 @@ macro_rules! commons {
 commons! {
     Bottom: xsim_bottom_ xsim_bottom xsim_bottom__ XSIM_BOTTOM = 4;
     InPlace: xsim_in_place_ xsim_in_place xsim_in_place__ XSIM_IN_PLACE = 4;
-    BufferAutomatic: xsim_buffer_automatic_ xsim_buffer_automatic xsim_buffer_automatic__ XSIM_BUFFER_AUTOMATIC = 4;
+    BufferAutomatic: xsim_buffer_automatic_ xsim_buffer_automatic xsim_buffer_automatic__
+        XSIM_BUFFER_AUTOMATIC = 4;
     StatusIgnore: xsim_status_ignore_ xsim_status_ignore xsim_status_ignore__ XSIM_STATUS_IGNORE = 32;
-    StatusesIgnore: xsim_statuses_ignore_ xsim_statuses_ignore xsim_statuses_ignore__ XSIM_STATUSES_IGNORE = 32;
-    ErrcodesIgnore: xsim_errcodes_ignore_ xsim_errcodes_ignore xsim_errcodes_ignore__ XSIM_ERRCODES_IGNORE = 4;
+    StatusesIgnore: xsim_statuses_ignore_ xsim_statuses_ignore xsim_statuses_ignore__
+        XSIM_STATUSES_IGNORE = 32;
+    ErrcodesIgnore: xsim_errcodes_ignore_ xsim_errcodes_ignore xsim_errcodes_ignore__
+        XSIM_ERRCODES_IGNORE = 4;
     Unweighted: xsim_unweighted_ xsim_unweighted xsim_unweighted__ XSIM_UNWEIGHTED = 4;
     WeightsEmpty: xsim_weights_empty_ xsim_weights_empty xsim_weights_empty__ XSIM_WEIGHTS_EMPTY = 4;
     ArgvNull: xsim_argv_null_ xsim_argv_null xsim_argv_null__ XSIM_ARGV_NULL = 1;

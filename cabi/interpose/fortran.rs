@@ -47,8 +47,9 @@ pub fn is_inside() -> Option<&'static str> {
     let is_called = rank::is_any_called(&STATEMENTS.map(|name| name.trim_matches('_')))
         && !NextSymbol::new(c"_gfortran_st_write").exists();
     is_called.then_some(
-        "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank units of its own; \
-         link it with xsim fc, which leaves -static-libgfortran out, or without that option",
+        "this program has parts of libgfortran inside it (-static-libgfortran), which cannot give each rank \
+         units of its own; link it with xsim fc, which leaves -static-libgfortran out, or without that \
+         option",
     )
 }
 
@@ -76,8 +77,10 @@ statements! {
         _ => p.unit,
     };
     _gfortran_st_close c"_gfortran_st_close", |p| fortran_units::close(p.unit);
-    _gfortran_st_read c"_gfortran_st_read", |p| fortran_units::transfer(p.unit, true, p.flags & FORMATTED != 0);
-    _gfortran_st_write c"_gfortran_st_write", |p| fortran_units::transfer(p.unit, false, p.flags & FORMATTED != 0);
+    _gfortran_st_read c"_gfortran_st_read",
+        |p| fortran_units::transfer(p.unit, true, p.flags & FORMATTED != 0);
+    _gfortran_st_write c"_gfortran_st_write",
+        |p| fortran_units::transfer(p.unit, false, p.flags & FORMATTED != 0);
     _gfortran_st_inquire c"_gfortran_st_inquire", |p| fortran_units::translate(p.unit);
     _gfortran_st_rewind c"_gfortran_st_rewind", |p| fortran_units::translate(p.unit);
     _gfortran_st_backspace c"_gfortran_st_backspace", |p| fortran_units::translate(p.unit);
@@ -100,7 +103,9 @@ macro_rules! functions {
             // more as it gave.
             unsafe {
                 let number = fortran_units::translate(*unit);
-                REAL.get::<unsafe extern "C" fn(*const i32, Word, Word, Word) -> Word>()(&raw const number, second, third, fourth)
+                REAL.get::<unsafe extern "C" fn(*const i32, Word, Word, Word) -> Word>()(
+                    &raw const number, second, third, fourth
+                )
             }
         }
     )* };

@@ -75,7 +75,8 @@ unsafe extern "C" {
 
 /// Calls one of the functions above for the running rank's generators, or else the C library's own.
 macro_rules! generator {
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $symbol:expr, |$g:ident| $own:expr) => {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty,
+        $symbol:expr, |$g:ident| $own:expr) => {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {

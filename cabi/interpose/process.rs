@@ -201,12 +201,16 @@ macro_rules! masks {
     ($($name:ident $symbol:expr;)*) => { $(
         /// Changes which signals the calling rank blocks, or asks for it.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+        pub unsafe extern "C" fn $name(
+            how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t
+        ) -> c_int {
             static REAL: NextSymbol = NextSymbol::new($symbol);
             let rank = if new.is_null() { None } else { process_state::before_mask() };
             // SAFETY: the C library's function of this name and type.
             let status = unsafe {
-                REAL.get::<unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int>()(how, new, old)
+                REAL.get::<unsafe extern "C" fn(
+                    c_int, *const libc::sigset_t, *mut libc::sigset_t
+                ) -> c_int>()(how, new, old)
             };
             if let Some(rank) = rank {
                 process_state::after_mask(rank);

@@ -159,14 +159,11 @@ pub unsafe extern "C" fn freopen(
     mode: *const c_char,
     file: *mut GlibcFile,
 ) -> *mut GlibcFile {
+    type Reopen = unsafe extern "C" fn(*const c_char, *const c_char, *mut GlibcFile) -> *mut GlibcFile;
     static REAL: NextSymbol = NextSymbol::new(c"freopen");
     if !stdio::is_kept(file) {
         // SAFETY: the C library's function of this name and type.
-        return unsafe {
-            REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut GlibcFile) -> *mut GlibcFile>()(
-                path, mode, file,
-            )
-        };
+        return unsafe { REAL.get::<Reopen>()(path, mode, file) };
     }
     if path.is_null() || mode.is_null() {
         return file;

@@ -1,18 +1,19 @@
 //! Calls that recorders are told of with their arguments, or in words: from the begin of each to its end.
 
-use super::arguments::{ArgumentRegisters, Handles};
-use super::facts::Facts;
-use super::level::NestingLevel;
+use super::ArgumentRegisters;
+use super::OpenCall;
+use super::TracedObjects;
 use super::nesting::{LEFT, LeftCodes};
-use super::objects::TracedObjects;
-use super::open::OpenCall;
-use super::parameter::ArgumentForm;
 use super::parked::{OpenCalls, Parked};
 use super::short::CallOrigin;
 use super::{CallRecording, tell_computed};
 use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
+use call_recording::arguments::Handles;
+use call_recording::facts::Facts;
+use call_recording::level::NestingLevel;
+use call_recording::parameter::ArgumentForm;
 use engine::Time;
 use recorder::{ArgumentValue, CallReturn};
 

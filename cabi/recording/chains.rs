@@ -5,7 +5,7 @@
 //! frame costs two loads and a comparison once it has been seen. All ranks share these rules and the numbers
 //! of chains, whichever clone of the program they run.
 
-use super::module;
+use call_recording::module;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
 use rank::Suspended;
@@ -53,7 +53,8 @@ impl Registers {
         let (instruction, stack, base);
         // SAFETY: reads registers, and no memory.
         unsafe {
-            asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp", out(reg) instruction, out(reg) stack, out(reg) base,
+            asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
+                out(reg) instruction, out(reg) stack, out(reg) base,
                  options(nomem, nostack, preserves_flags));
         }
         Registers { instruction, stack, base }

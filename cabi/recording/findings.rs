@@ -1,6 +1,5 @@
 //! How findings are made of calls (`-xsim-check`), and told.
 
-use super::parameter::ArgumentForm;
 use super::sites::Frame;
 use super::touched::Watched;
 use super::watch::{Maker, Plain};
@@ -8,6 +7,7 @@ use super::{CallRecording, Makes, Opened, with};
 use crate::alone;
 use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
+use call_recording::parameter::ArgumentForm;
 use mpi::handle::REQUEST_SENT;
 use mpi::world::{Phase, World};
 use rank::Addr;

@@ -1,8 +1,8 @@
 //! Places of the program's calls, for sentences: file, line and function.
 
 use super::chains::Frames;
-use super::module;
 use super::sites::calling_site;
+use call_recording::module;
 use mpi::runner::{Outcome, Runner};
 use rank::Ranks;
 use recorder::Symbols;

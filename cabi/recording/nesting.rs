@@ -6,11 +6,11 @@
 //! an exception or a jump. Where frames lie decides nothing about calls: the scheduler calls reductions on
 //! its own stack.
 
-use super::level::NestingLevel;
 use super::{MODE, OFF, with};
 use crate::alone;
 use crate::constants::MPI_ERR_OTHER;
 use crate::threads;
+use call_recording::level::NestingLevel;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 

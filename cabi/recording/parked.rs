@@ -3,13 +3,14 @@
 //! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is
 //! kept once, and what stands on the rank's own stack is read again when it is back.
 
-use super::arguments::{ArgumentRegisters, Handles};
-use super::facts::Facts;
-use super::level::NestingLevel;
-use super::objects::TracedObjects;
-use super::open::OpenCall;
-use super::parameter::ArgumentForm;
+use super::ArgumentRegisters;
+use super::OpenCall;
+use super::TracedObjects;
 use crate::function::Function;
+use call_recording::arguments::Handles;
+use call_recording::facts::Facts;
+use call_recording::level::NestingLevel;
+use call_recording::parameter::ArgumentForm;
 use engine::Time;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;

@@ -1,12 +1,13 @@
 //! Calls as profiles are told of them: no values, only which call it was, when, and what it waited for
 //! (`Recorder::returned`).
 
-use super::arguments::ArgumentRegisters;
-use super::host;
-use super::level::NestingLevel;
-use super::parameter::Length;
+use super::ArgumentRegisters;
+use super::host::{self, SimulatedMpi};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL, MPI_ROOT};
 use crate::function::Function;
+use call_recording::Host;
+use call_recording::level::NestingLevel;
+use call_recording::parameter::Length;
 use engine::{Span, Time};
 use mpi::Objects;
 use mpi::messages::Messages;
@@ -221,24 +222,33 @@ fn rule(function: Function) -> Option<WaitRule> {
     }
 }
 
-impl ArgumentRegisters {
+/// Facts about a call of a program, for profiles.
+pub trait CallVolume {
     /// The communicator of those who wait for each other: that of the call, or of its window.
+    fn members(&self, objects: &Objects) -> Option<usize>;
+
+    /// The root that the call names; a rank of nobody where there is none.
+    fn root(&self) -> i32;
+
+    /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must
+    /// not be borrowed.
+    fn sent_bytes(&self) -> u64;
+}
+
+impl CallVolume for ArgumentRegisters {
     fn members(&self, objects: &Objects) -> Option<usize> {
         self.comm().or_else(|| {
             Some(objects.wins.get(&objects.comms, self.object_handle(self.plan.window?)).ok()?.comm)
         })
     }
 
-    /// The root that the call names; a rank of nobody where there is none.
     fn root(&self) -> i32 {
         self.plan.root.map_or(-1, |root| self.scalar(root) as i32)
     }
 
-    /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must
-    /// not be borrowed.
     // Arrays are as long as the one table of lengths says (`ArgumentRegisters::count`), which looks at the
     // communicator.
-    pub(super) fn sent_bytes(&self) -> u64 {
+    fn sent_bytes(&self) -> u64 {
         let Some(sent) = self.plan.sent else { return 0 };
         let is_in_place = sent.buffer.is_some_and(|buffer| self.buffer_at(buffer) == MPI_IN_PLACE);
         let comm = self.comm().unwrap_or_default();
@@ -252,19 +262,19 @@ impl ArgumentRegisters {
             return 0;
         }
         let (count, datatype) = if is_in_place { sent.in_place } else { sent.sent };
-        if self.has_one(count) {
+        if has_one(self, count) {
             return elements(self.scalar(count)).saturating_mul(host::size(self.object_handle(datatype)));
         }
-        let is_constant = |index: usize| !self.has_one(index) && self.word(index) < 4096;
+        let is_constant = |index: usize| !has_one(self, index) && self.word(index) < 4096;
         if is_constant(count) || is_constant(datatype) {
             return 0;
         }
         let blocks = self.count(count).unwrap_or(0);
-        let own = host::membership(comm).map_or(0, |comm| comm.rank as usize);
+        let own = SimulatedMpi::membership(comm).map_or(0, |comm| comm.rank as usize);
         let counted = if is_in_place && sent.own_block { own..(own + 1).min(blocks) } else { 0..blocks };
         let counts =
             counted.map(|k| (k, elements(self.number(count, k)))).filter(|&(_, elements)| elements > 0);
-        if self.has_one(datatype) {
+        if has_one(self, datatype) {
             let size = host::size(self.object_handle(datatype));
             return counts.fold(0, |sum, (_, elements)| sum.saturating_add(elements.saturating_mul(size)));
         }
@@ -272,11 +282,11 @@ impl ArgumentRegisters {
             sum.saturating_add(elements.saturating_mul(host::size(self.handle(datatype, k))))
         })
     }
+}
 
-    /// Returns `true` if the parameter is no array.
-    fn has_one(&self, index: usize) -> bool {
-        self.parameter(index).length == Length::One
-    }
+/// Returns `true` if the parameter is no array.
+fn has_one(call: &ArgumentRegisters, index: usize) -> bool {
+    call.parameter(index).length == Length::One
 }
 
 /// A count, of which a negative one is none.

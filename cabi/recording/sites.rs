@@ -3,7 +3,7 @@
 //! The first call of an entry point has its stack unwound. Where the address was found lies as far from the
 //! words of the call each time, since both are in frames of the same code; so later calls read it from there.
 
-use super::module;
+use call_recording::module;
 use recorder::CodeLocation;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};

@@ -1,10 +1,11 @@
 //! The memory that a call touches: which of its parameters say where, how much and how.
 
-use super::arguments::ArgumentRegisters;
-use super::host;
-use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
+use super::ArgumentRegisters;
+use super::host::{self, SimulatedMpi};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL};
 use crate::function::{Function, NAMES};
+use call_recording::Host;
+use call_recording::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
 use mpi::Objects;
 use mpi::regions::Region;
 
@@ -304,15 +305,26 @@ impl Touched {
     }
 }
 
-impl ArgumentRegisters {
+/// The memory that a call of a program touches.
+pub trait TouchesMemory {
     /// The memory that the call touches in this buffer; `None` of none.
-    pub(super) fn region(&self, touched: &Touched) -> Option<Region> {
+    fn region(&self, touched: &Touched) -> Option<Region>;
+
+    /// Returns `true` if the call has one address for both of these buffers, and anything in them.
+    fn is_aliased(&self, buffers: [usize; 2]) -> bool;
+
+    /// Returns what the calling rank has of a block that members compare; `None` if it has none.
+    fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block>;
+}
+
+impl TouchesMemory for ArgumentRegisters {
+    fn region(&self, touched: &Touched) -> Option<Region> {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);
         let mut elements = elements(at, self.scalar(count), peer.map(|peer| self.scalar(peer)))?;
         if (times, counts) != (CountFactor::Once, BufferSignificance::Everywhere) {
             let comm = self.comm()?;
-            let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;
+            let membership = SimulatedMpi::membership(comm).filter(|membership| !membership.is_inter)?;
             let is_root = counts != BufferSignificance::Everywhere
                 && self.plan.root.is_some_and(|root| self.scalar(root) == i64::from(membership.rank));
             match counts {
@@ -326,18 +338,15 @@ impl ArgumentRegisters {
         }
         host::region(at, elements, self.object_handle(datatype), touch)
     }
-}
 
-impl ArgumentRegisters {
-    /// Returns `true` if the call has one address for both of these buffers, and anything in them.
     // What MPICH refuses, too: which bytes blocks with counts of their own have would take O(ranks) for each
     // call.
-    pub(super) fn is_aliased(&self, [one, other]: [usize; 2]) -> bool {
+    fn is_aliased(&self, [one, other]: [usize; 2]) -> bool {
         let at = self.buffer_at(one);
         if at != self.buffer_at(other) || host::is_no_memory(at) {
             return false;
         }
-        let membership = self.comm().and_then(host::membership);
+        let membership = self.comm().and_then(SimulatedMpi::membership);
         let rooted = self.plan.root.zip(membership);
         if rooted.is_some_and(|(root, comm)| comm.is_inter || self.scalar(root) != i64::from(comm.rank)) {
             return false;
@@ -350,11 +359,8 @@ impl ArgumentRegisters {
         };
         (0..self.plan.parameters.len()).filter(is_count).any(has_any)
     }
-}
 
-impl ArgumentRegisters {
-    /// Returns what the calling rank has of a block that members compare; `None` if it has none.
-    pub(super) fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block> {
+    fn block(&self, compared: &Compared, is_root: bool, is_first: bool) -> Option<Block> {
         let says = !compared.at_root || is_root;
         if !says || self.buffer_at(compared.buffer) == MPI_IN_PLACE && compared.may_be_in_place {
             return None;

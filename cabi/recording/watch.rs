@@ -4,15 +4,18 @@
 //! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective
 //! follows from them.
 
-use super::arguments::{ArgumentRegisters, Handles};
-use super::host;
-use super::level::NestingLevel;
-use super::objects::TracedObjects;
-use super::parameter::ArgumentForm;
+use super::ArgumentRegisters;
+use super::TracedObjects;
+use super::host::SimulatedMpi;
+use super::touched::TouchesMemory;
 use super::touched::{Compared, Memory, SingleBuffer, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
 use crate::function::Function;
+use call_recording::Host;
+use call_recording::arguments::Handles;
+use call_recording::level::NestingLevel;
+use call_recording::parameter::ArgumentForm;
 use mpi::handle::RequestRef;
 use mpi::regions::{Known, Pending, Region, Regions};
 use mpi::types::SentMessage;
@@ -467,7 +470,8 @@ fn completes(function: Function, words: &ArgumentRegisters, k: usize) -> bool {
         (Function::Wait | Function::Waitall | Function::Test | Function::Testall, _) => true,
         (Function::Request_get_status | Function::Request_get_status_all, _) => true,
         (Function::Request_get_status_any | Function::Request_get_status_some, Some(indices))
-        | (Function::Waitany | Function::Waitsome | Function::Testany | Function::Testsome, Some(indices)) => {
+        | (Function::Waitany | Function::Waitsome, Some(indices))
+        | (Function::Testany | Function::Testsome, Some(indices)) => {
             (0..words.handles(indices)).any(|place| words.completed(place) == k)
         }
         _ => false,
@@ -477,7 +481,9 @@ fn completes(function: Function, words: &ArgumentRegisters, k: usize) -> bool {
 /// Hands over what the mounted rank has of the blocks of a collective call.
 fn compare(function: Function, words: &ArgumentRegisters, compared: &[Compared]) {
     let Some(comm) = words.comm() else { return };
-    let Some(membership) = host::membership(comm).filter(|membership| !membership.is_inter) else { return };
+    let Some(membership) = SimulatedMpi::membership(comm).filter(|membership| !membership.is_inter) else {
+        return;
+    };
     let is_root = words.plan.root.is_some_and(|root| words.scalar(root) == i64::from(membership.rank));
     let blocks: SmallVec<[Block; 2]> =
         compared.iter().filter_map(|compared| words.block(compared, is_root, membership.rank == 0)).collect();

@@ -1,7 +1,7 @@
-//! Generates from the function table (`cabi/table`) what recorders are told of each function, and the C file
-//! with a wrapper for each, which `build.sh` compiles against the machine's own `mpi.h`.
+//! Generates from the function table (`cabi/table`) the C file with a wrapper for each function, which
+//! `build.sh` compiles against the machine's own `mpi.h`.
 
-use abi_table::{Output, entries, exports, recording, wrappers};
+use abi_table::{Output, entries, wrappers};
 use std::env;
 use std::path::PathBuf;
 
@@ -12,8 +12,6 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let table = abi_table::read(&root.join("../table"));
     let output = Output::new(&out);
-    output.rust("functions.rs", &exports::functions(&table));
-    output.rust("recording.rs", &recording::tables(&table));
     output.text("constants.rs", &wrappers::constants(&table));
     // Beside libxsimtrace.a, where build.sh finds it: OUT_DIR is build/xsim-tracer-.../out below the
     // directory of the profile.

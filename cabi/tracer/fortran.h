@@ -1,13 +1,16 @@
-/* Calls of Fortran programs. The Fortran library of an MPI calls C functions, by their names or by those with P. Where the program called from is
- * noted by entries that stand before the library's procedures (xsimtrace_entries.h), and is taken for what the C function returns to. */
+/* Calls of Fortran programs. The Fortran library of an MPI calls C functions, by their names or by those with
+ * P. Where the program called from is noted by entries that stand before the library's procedures
+ * (xsimtrace_entries.h), and is taken for what the C function returns to. */
 
-/* What an entry has noted last: where its procedure returns to, and which function that will call; whether it has done so, and whether no entry was. */
+/* What an entry has noted last: where its procedure returns to, and which function that will call; whether it
+ * has done so, and whether no entry was. */
 struct noted {
     void *site;
     int64_t function;
 };
 enum { NEVER = -1, MADE = -2 };
-__thread struct noted xsimtrace_noted __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {NULL, NEVER};
+__thread struct noted xsimtrace_noted
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {NULL, NEVER};
 
 /* A procedure, and where it really is, once that was asked for. */
 struct entry {
@@ -24,7 +27,8 @@ __attribute__((visibility("hidden"), used)) void xsimtrace_find(struct entry *en
     }
 }
 
-/* %r10d: the number of the function, %r11: its entry; both are free in calls, as %rax is but in those with a variable number of arguments. */
+/* %r10d: the number of the function, %r11: its entry; both are free in calls, as %rax is but in those with a
+ * variable number of arguments. */
 __asm__(".text\n"
         "xsimtrace_enter:\n"
         "    pushq %rax\n"
@@ -100,7 +104,8 @@ static inline int is_fortran(const void *address)
     return 0;
 }
 
-/* Where the program called a function that returns to `from` in Fortran's library; NULL if that calls it for itself. */
+/* Where the program called a function that returns to `from` in Fortran's library; NULL if that calls it for
+ * itself. */
 static inline void *site_of(int64_t function, int is_helper, void *from)
 {
     struct noted *noted = &xsimtrace_noted;

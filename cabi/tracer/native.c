@@ -1,6 +1,6 @@
-/* What the recorder of real runs needs of the machine's own MPI, which only a file that is compiled against its mpi.h knows: handles as bits, what
- * objects say, and the way of what was recorded to rank 0. The wrappers of the functions are generated. All calls go through PMPI. Calls of Fortran are in
- * fortran.h. */
+/* What the recorder of real runs needs of the machine's own MPI, which only a file that is compiled against
+ * its mpi.h knows: handles as bits, what objects say, and the way of what was recorded to rank 0. The
+ * wrappers of the functions are generated. All calls go through PMPI. Calls of Fortran are in fortran.h. */
 
 #define _GNU_SOURCE
 #include "xsimtrace_has.h"
@@ -37,7 +37,8 @@ void xsimtrace_close(int told, uint64_t *words, int code);
 
 /* Of lib.rs: what is named here is taken out of the archive, and seen by the program. */
 int xsim_trace_on(void), xsim_trace_off(void), xsim_trace_on_(void), xsim_trace_off_(void);
-__attribute__((used)) static int (*const xsimtrace_switches[])(void) = { xsim_trace_on, xsim_trace_off, xsim_trace_on_, xsim_trace_off_ };
+__attribute__((used)) static int (*const xsimtrace_switches[])(void) = { xsim_trace_on, xsim_trace_off,
+                                                                         xsim_trace_on_, xsim_trace_off_ };
 
 #include "fortran.h"
 #include "xsimtrace_wrappers.h"
@@ -78,7 +79,8 @@ void xsimtrace_status(const void *at, uint64_t k, int64_t *to)
     to[3] = cancelled;
 }
 
-/* Size, ranks that messages go to, own rank, whether it has two groups, neighbours in and out (-1: no topology), dimensions (-1: no grid). */
+/* Size, ranks that messages go to, own rank, whether it has two groups, neighbours in and out (-1: no
+ * topology), dimensions (-1: no grid). */
 int xsimtrace_comm(uint64_t word, int64_t *to)
 {
     MPI_Comm comm = comm_of(word);
@@ -109,14 +111,16 @@ int xsimtrace_comm(uint64_t word, int64_t *to)
     return 1;
 }
 
-/* The ranks in MPI_COMM_WORLD of the (remote) group's members, of which there are so many; MPI_UNDEFINED of those outside. */
+/* The ranks in MPI_COMM_WORLD of the (remote) group's members, of which there are so many; MPI_UNDEFINED of
+ * those outside. */
 int xsimtrace_members(uint64_t word, int remote, int count, int *to)
 {
     MPI_Group group, world;
     int *own = malloc((size_t)count * sizeof *own);
     int code = own == NULL;
     if (!code)
-        code = remote ? PMPI_Comm_remote_group(comm_of(word), &group) : PMPI_Comm_group(comm_of(word), &group);
+        code =
+            remote ? PMPI_Comm_remote_group(comm_of(word), &group) : PMPI_Comm_group(comm_of(word), &group);
     if (!code) {
         for (int k = 0; k < count; k++)
             own[k] = k;
@@ -165,13 +169,15 @@ void xsimtrace_abort(void)
     PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* MPI was initialized and no wrapper saw it, as by a call of PMPI_Init in the program. A trace that is not there must be said. */
+/* MPI was initialized and no wrapper saw it, as by a call of PMPI_Init in the program. A trace that is not
+ * there must be said. */
 __attribute__((destructor)) static void say_that_nothing_was_recorded(void)
 {
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (initialized && own_comm == 0)
-        fprintf(stderr, "xsim: nothing of this process was recorded: it initialized MPI by a function other than MPI_Init and MPI_Init_thread\n");
+        fprintf(stderr, "xsim: nothing of this process was recorded: it initialized MPI by a function other "
+                        "than MPI_Init and MPI_Init_thread\n");
 }
 
 /* Bytes of one message: counts are ints. */
@@ -195,7 +201,8 @@ int xsimtrace_receive(int rank, char *data, uint64_t bytes)
 {
     int code = MPI_SUCCESS;
     for (uint64_t at = 0; !code && at < bytes; at += PIECE)
-        code = PMPI_Recv(data + at, bytes - at < PIECE ? (int)(bytes - at) : PIECE, MPI_BYTE, rank, 0, own_comm, MPI_STATUS_IGNORE);
+        code = PMPI_Recv(data + at, bytes - at < PIECE ? (int)(bytes - at) : PIECE, MPI_BYTE, rank, 0,
+                         own_comm, MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS;
 }
 

@@ -283,7 +283,11 @@ fn print_runtime<N: Number + Display>(evaluation: &Evaluation<N>) -> Result<(), 
 fn as_json<N: Number + Display>(model: &Application, all: &[Evaluation<N>]) -> Value {
     let number = |value: &N| value.known().map_or_else(|| json!(value.to_string()), |known| json!(known));
     let amounts = |evaluation: &Evaluation<N>| -> Vec<Value> {
-        let one = |amount: &::aspen::Amount<N>| json!({ "resource": amount.resource, "traits": amount.traits, "quantity": number(&amount.quantity) });
+        let one = |amount: &::aspen::Amount<N>| {
+            json!(
+                { "resource": amount.resource, "traits": amount.traits, "quantity": number(&amount.quantity) }
+            )
+        };
         evaluation.amounts.iter().map(one).collect()
     };
     let totals = |evaluation: &Evaluation<N>| -> BTreeMap<String, Value> {

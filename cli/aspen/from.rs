@@ -13,7 +13,10 @@ use std::process::ExitCode;
 /// The subcommand's arguments.
 pub fn command() -> Command {
     Command::new("from")
-        .about("Write the model that traces at several rank counts have in common, its numbers as formulas in the number of ranks")
+        .about(
+            "Write the model that traces at several rank counts have in common, its numbers as formulas in \
+             the number of ranks",
+        )
         .arg(trace::family())
         .arg(
             Arg::new("output")
@@ -24,7 +27,13 @@ pub fn command() -> Command {
                 .value_name("DIR")
                 .help("Where the model goes, and a machine on which it computes as recorded"),
         )
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value("recorded").help("What the model is called"))
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .default_value("recorded")
+                .help("What the model is called"),
+        )
 }
 
 /// Writes the model and the machine, and shows how the model compares with the traces.

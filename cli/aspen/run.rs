@@ -19,10 +19,9 @@ pub fn command() -> Command {
         .about("Let ranks compute and communicate as a model says, on a simulated machine")
         .arg(path("FILE").required(true).help("A model of an application"))
         .arg(
-            path("machine-model")
-                .long("machine-model")
-                .value_name("FILE")
-                .help("A model of a machine, which says how long computation takes; without, it takes no time"),
+            path("machine-model").long("machine-model").value_name("FILE").help(
+                "A model of a machine, which says how long computation takes; without, it takes no time",
+            ),
         )
         .arg(
             Arg::new("socket")
@@ -30,14 +29,15 @@ pub fn command() -> Command {
                 .value_name("[KERNEL=]NAME")
                 .action(ArgAction::Append)
                 .requires("machine-model")
-                .help("The kind of socket on which ranks compute, or on which they do in a kernel and what it calls; may be repeated"),
+                .help(
+                    "The kind of socket on which ranks compute, or on which they do in a kernel and what it \
+                     calls; may be repeated",
+                ),
         )
-        .arg(
-            path("trace")
-                .long("trace")
-                .value_name("FILE")
-                .help("Also write the calls of all ranks, and what they compute between them, as a trace (xsim trace, xsim replay)"),
-        )
+        .arg(path("trace").long("trace").value_name("FILE").help(
+            "Also write the calls of all ranks, and what they compute between them, as a trace (xsim trace, \
+             xsim replay)",
+        ))
         .args(choices())
         .args(options::without_program())
 }
@@ -91,7 +91,8 @@ fn sockets<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<Sockets<
         }
         ([first, second, ..], _) => {
             let sentence = format!(
-                "--socket {first} and --socket {second}: only a kernel can have another kind, --socket KERNEL={second}"
+                "--socket {first} and --socket {second}: only a kernel can have another kind, --socket \
+                 KERNEL={second}"
             );
             return Err(Failure::with(USAGE, sentence));
         }

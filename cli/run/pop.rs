@@ -70,7 +70,8 @@ pub fn pop(mut program: Command, report: Option<&Path>) -> Result<ExitCode, Fail
     if !ideal.status.success() {
         let said = String::from_utf8_lossy(&ideal.stderr);
         return Err(Failure::new(format!(
-            "the run went well, but not that on a network that takes no time, which has no standard input: {}",
+            "the run went well, but not that on a network that takes no time, which has no standard input: \
+             {}",
             said.lines().last().unwrap_or("it said nothing")
         )));
     }

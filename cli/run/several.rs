@@ -128,8 +128,8 @@ fn spread(times: &[u64]) -> String {
     };
     for (run, &time) in times.iter().enumerate().filter(is_outlier) {
         text += &format!(
-            "xsim: warning: run {} takes {}, {:.2} times the median: likely the host's doing; leave it out, or charge no \
-             host time (--compute none or fixed:SPAN)\n",
+            "xsim: warning: run {} takes {}, {:.2} times the median: likely the host's doing; leave it out, \
+             or charge no host time (--compute none or fixed:SPAN)\n",
             run + 1,
             short(time),
             time as f64 / middle
@@ -164,7 +164,8 @@ pub fn machines(given: &[&String]) -> Result<Vec<String>, Failure> {
     match found.as_slice() {
         [] | [_] => Err(Failure::with(
             USAGE,
-            "--on compares at least two machines: --on A,B for presets and machine files, --on 'A;B' for specifications",
+            "--on compares at least two machines: --on A,B for presets and machine files, --on 'A;B' for \
+             specifications",
         )),
         _ => Ok(found),
     }
@@ -190,7 +191,8 @@ pub fn compare(
     output::results(format_args!("xsim:\n{}xsim: {sentence}\n", table.text("xsim:   ", summary_width())))?;
     if measures {
         note!(
-            "xsim: computation was measured in each run anew; --compute fixed:SPAN or none makes the network all that differs"
+            "xsim: computation was measured in each run anew; --compute fixed:SPAN or none makes the network \
+             all that differs"
         );
     }
     Ok(ExitCode::SUCCESS)

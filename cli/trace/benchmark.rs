@@ -15,9 +15,17 @@ pub fn command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     Command::new("benchmark")
-        .about("Write a C program with MPI that does what a trace has, to read, compile with any MPI and change")
+        .about(
+            "Write a C program with MPI that does what a trace has, to read, compile with any MPI and change",
+        )
         .arg(path("TRACE").help("A trace, from -xsim-trace"))
-        .arg(path("output").short('o').long("output").value_name("DIR").help("Where to; it is made if need be"))
+        .arg(
+            path("output")
+                .short('o')
+                .long("output")
+                .value_name("DIR")
+                .help("Where to; it is made if need be"),
+        )
         .arg(flag("force", "Replaces files of these names that are in the directory already"))
         .arg(
             Arg::new("datatypes")
@@ -27,15 +35,15 @@ pub fn command() -> Command {
                 .default_value("structure")
                 .help("Datatypes that the program made: made again, or as many bytes"),
         )
-        .arg(
-            Arg::new("times")
-                .long("times")
-                .value_name("drawn|each")
-                .value_parser(["drawn", "each"])
-                .help("What ranks compute between two calls: times that are drawn, or each time as it was [default: each if the trace has exact times]"),
-        )
+        .arg(Arg::new("times").long("times").value_name("drawn|each").value_parser(["drawn", "each"]).help(
+            "What ranks compute between two calls: times that are drawn, or each time as it was [default: \
+             each if the trace has exact times]",
+        ))
         .arg(flag("average", "MPI_Alltoall of the mean count instead of MPI_Alltoallv"))
-        .arg(flag("obfuscate", "No name of the program: no call sites, names of objects, or name of the trace"))
+        .arg(flag(
+            "obfuscate",
+            "No name of the program: no call sites, names of objects, or name of the trace",
+        ))
         .arg(replay::without("Leaves out the calls of these functions, such as MPI_Comm_set_attr"))
 }
 

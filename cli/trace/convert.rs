@@ -21,18 +21,21 @@ pub fn command() -> Command {
             .help(help)
     };
     Command::new("convert")
-        .about("Convert a trace to or from GOAL (LogGOPSim), time-independent traces (SimGrid) and OTF2 (Score-P, Vampir), and from DUMPI (SST)")
+        .about(
+            "Convert a trace to or from GOAL (LogGOPSim), time-independent traces (SimGrid) and OTF2 \
+             (Score-P, Vampir), and from DUMPI (SST)",
+        )
         .arg(path("FILE").help("A trace, from -xsim-trace, or a file of another format"))
         .arg(path("output").short('o').long("output").value_name("FILE").help("Where to"))
-        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .goalbin, .ti, .txt, .otf2, .meta, .bin]"))
+        .arg(format(
+            "from",
+            "What it is [default: by its contents and the ending of its name: .goal, .goalbin, .ti, .txt, \
+             .otf2, .meta, .bin]",
+        ))
         .arg(format("to", "What it becomes [default: by the ending of the output's name; else a trace]"))
-        .arg(
-            Arg::new("flops")
-                .long("flops")
-                .value_name("RATE")
-                .default_value("1Gflops")
-                .help("Operations a second: what computation that time-independent traces tell in operations takes"),
-        )
+        .arg(Arg::new("flops").long("flops").value_name("RATE").default_value("1Gflops").help(
+            "Operations a second: what computation that time-independent traces tell in operations takes",
+        ))
         .arg(
             Arg::new("coll")
                 .long("coll")
@@ -40,12 +43,9 @@ pub fn command() -> Command {
                 .default_value("mpich")
                 .help("Algorithms of the collectives that become messages in GOAL, as -xsim-coll has them"),
         )
-        .arg(
-            Arg::new("loggops")
-                .long("loggops")
-                .value_name("L=2500,o=1500,g=1000,G=6,S=65535")
-                .help("LogGOPSim's parameters that order a rank's operations when GOAL is read [default: LogGOPSim's]"),
-        )
+        .arg(Arg::new("loggops").long("loggops").value_name("L=2500,o=1500,g=1000,G=6,S=65535").help(
+            "LogGOPSim's parameters that order a rank's operations when GOAL is read [default: LogGOPSim's]",
+        ))
         .arg(replay::without(replay::WITHOUT))
 }
 
@@ -84,11 +84,14 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         }
         (None, Some(target)) => {
             let trace = Trace::open(from).map_err(Failure::new)?;
-            ::convert::export(&trace, target, to, &options).map_err(|why| Failure::new(format!("{}: {why}", from.display())))
+            ::convert::export(&trace, target, to, &options)
+                .map_err(|why| Failure::new(format!("{}: {why}", from.display())))
         }
         _ => Err(Failure::with(
             USAGE,
-            "one of both is a trace: convert another simulator's file to a trace first, and that to what it is to be".to_owned(),
+            "one of both is a trace: convert another simulator's file to a trace first, and that to what it \
+             is to be"
+                .to_owned(),
         )),
     }
 }

@@ -8,7 +8,10 @@ use std::path::PathBuf;
 /// The subcommand's arguments.
 pub fn command() -> Command {
     Command::new("extrapolate")
-        .about("Make the trace of more ranks from traces at three or more rank counts, or name the call that follows no rule")
+        .about(
+            "Make the trace of more ranks from traces at three or more rank counts, or name the call that \
+             follows no rule",
+        )
         .arg(super::family())
         .arg(
             Arg::new("np")
@@ -16,7 +19,10 @@ pub fn command() -> Command {
                 .required(true)
                 .value_name("RANKS")
                 .value_parser(clap::value_parser!(u32).range(1..=0x7fff_ffff))
-                .help("Ranks of the trace that is made, a count of the same family: a cube where the others are"),
+                .help(
+                    "Ranks of the trace that is made, a count of the same family: a cube where the others \
+                     are",
+                ),
         )
         .arg(super::output())
 }

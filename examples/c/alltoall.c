@@ -3,9 +3,10 @@
  *
  *     xsim run -n 64 --mn torus:8x8,level=packet --compute none examples/c/alltoall.c
  *
- * The arguments are the bytes for each pair (4096) and the number of repetitions (4). Expect "exchanged correctly" and the time
- * of one exchange, which is at least that of size - 1 blocks over one link; the torus above takes longer than that, because
- * packets share its rings, and `fattree:m=8,n=3,level=packet` comes closer to it.
+ * The arguments are the bytes for each pair (4096) and the number of repetitions (4). Expect "exchanged
+ * correctly" and the time of one exchange, which is at least that of size - 1 blocks over one link; the torus
+ * above takes longer than that, because packets share its rings, and `fattree:m=8,n=3,level=packet` comes
+ * closer to it.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -32,8 +32,8 @@ static double dot(const Part *part, const double *x, const double *y)
 static void multiply(const Part *part, double *x, double *y)
 {
     int n = part->n, rows = part->rows;
-    MPI_Sendrecv(x + n, n, MPI_DOUBLE, part->above, 0, x + (size_t)(rows + 1) * n, n, MPI_DOUBLE, part->below, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(x + n, n, MPI_DOUBLE, part->above, 0, x + (size_t)(rows + 1) * n, n, MPI_DOUBLE, part->below,
+                 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Sendrecv(x + (size_t)rows * n, n, MPI_DOUBLE, part->below, 1, x, n, MPI_DOUBLE, part->above, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 1; i <= rows; i++)
@@ -54,7 +54,8 @@ int main(int argc, char **argv)
     int n = argc > 1 ? atoi(argv[1]) : 128;
     if (n < size) {
         if (rank == 0)
-            fprintf(stderr, "cg: %d ranks need at least %d points in each direction, not %d\n", size, size, n);
+            fprintf(stderr, "cg: %d ranks need at least %d points in each direction, not %d\n", size, size,
+                    n);
         MPI_Finalize();
         return 1;
     }
@@ -90,7 +91,8 @@ int main(int argc, char **argv)
         greatest = fmax(greatest, u[i]);
     MPI_Reduce(&greatest, &maximum, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("%s after %d iterations, maximum %.6f\n", rho <= goal ? "converged" : "not converged", iterations, maximum);
+        printf("%s after %d iterations, maximum %.6f\n", rho <= goal ? "converged" : "not converged",
+               iterations, maximum);
         printf("time of an iteration %.3f us\n", iterations > 0 ? elapsed * 1e6 / iterations : 0.0);
     }
     free(u);

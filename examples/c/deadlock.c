@@ -1,11 +1,12 @@
 /*
- * Six programs that wait for ever, and their repairs: docs/tutorials/deadlock.md reads what a run reports of each.
+ * Six programs that wait for ever, and their repairs: docs/tutorials/deadlock.md reads what a run reports of
+ * each.
  *
  *     xsim run -n 4 examples/c/deadlock.c 1
  *     xsim run -n 4 examples/c/deadlock.c 1 repaired
  *
- * The first argument is the number of an exercise. Expect exit status 1 and a report of the ranks that wait; with
- * "repaired", "exercise 1 is through".
+ * The first argument is the number of an exercise. Expect exit status 1 and a report of the ranks that wait;
+ * with "repaired", "exercise 1 is through".
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ static void long_exchange(void)
 {
     int other = rank ^ 1;
     if (repaired) {
-        MPI_Sendrecv(out, MANY, MPI_INT, other, 0, in, MANY, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, MANY, MPI_INT, other, 0, in, MANY, MPI_INT, other, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     } else {
         MPI_Send(out, MANY, MPI_INT, other, 0, MPI_COMM_WORLD);
         MPI_Recv(in, MANY, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

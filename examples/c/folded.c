@@ -4,8 +4,9 @@
  *     xsim run -n 10000 examples/c/folded.c
  *
  * Each rank asks for 64 MiB, which all ranks share, and sweeps over it 100 times, of which 3 run. Expect one
- * line from rank 0 with the memory that the ranks believe to have, in a run that takes seconds and 64 MiB. The numbers in
- * the field are those of all ranks mixed: folding is for codes whose control flow does not depend on them.
+ * line from rank 0 with the memory that the ranks believe to have, in a run that takes seconds and 64 MiB.
+ * The numbers in the field are those of all ranks mixed: folding is for codes whose control flow does not
+ * depend on them.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,10 +26,12 @@ int main(int argc, char **argv)
         XSIM_SAMPLE(1, 3, 0.0)
             for (int i = 1; i < CELLS; i++)
                 field[i] = 0.5 * (field[i] + field[i - 1]) + edge;
-        MPI_Sendrecv_replace(&edge, 1, MPI_DOUBLE, (rank + 1) % size, 0, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv_replace(&edge, 1, MPI_DOUBLE, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
+                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (rank == 0)
-        printf("%d ranks swept %.1f GiB %d times\n", size, (double)size * CELLS * sizeof *field / (1 << 30), SWEEPS);
+        printf("%d ranks swept %.1f GiB %d times\n", size, (double)size * CELLS * sizeof *field / (1 << 30),
+               SWEEPS);
     xsim_shared_free(field);
     MPI_Finalize();
     return 0;

@@ -4,8 +4,8 @@
  *     xsim run -n 16 --mn fattree:m=4,n=3,level=packet --compute none examples/c/incast.c
  *
  * The argument is the number of bytes that each rank sends (1 MiB). On a packet network the links into rank 0
- * carry one message after the other: expect a ratio of the number of senders, within 2 percent. Where message times are a
- * formula nobody shares anything: without level=packet expect a ratio of about 1.
+ * carry one message after the other: expect a ratio of the number of senders, within 2 percent. Where message
+ * times are a formula nobody shares anything: without level=packet expect a ratio of about 1.
  */
 #include <mpi.h>
 #include <stdio.h>

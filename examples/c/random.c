@@ -10,8 +10,8 @@
  *
  * Expect the mean latency of a message between two ranks picked at random (never a rank and
  * itself): on a star 2 l + 32 bit / b; on the 8x16 mesh above near 8.032 us, the mean distance of
- * its pairs (8 hops of 1 us) and 0.032 us for the 32 bit. A rank answers each integer in the order of arrival,
- * so without compute time nothing waits, and the mean is the network's own. The times of different
+ * its pairs (8 hops of 1 us) and 0.032 us for the 32 bit. A rank answers each integer in the order of
+ * arrival, so without compute time nothing waits, and the mean is the network's own. The times of different
  * ranks are compared, which virtual clocks allow and real ones do only if they are synchronised.
  */
 #include <mpi.h>

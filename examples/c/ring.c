@@ -39,7 +39,8 @@ int main(int argc, char **argv)
         } else {
             /* A rank alone sends to itself; the receive must be there or the send might wait for it. */
             int sent = counter + 1;
-            MPI_Sendrecv(&sent, 1, MPI_INT, 0, 0, &counter, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&sent, 1, MPI_INT, 0, 0, &counter, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
         }
     }
     double elapsed = MPI_Wtime() - start;

@@ -1,16 +1,19 @@
 /*
- * A program that is slower than it need be: docs/tutorials/slow-program.md finds out why, and what would help.
+ * A program that is slower than it need be: docs/tutorials/slow-program.md finds out why, and what would
+ * help.
  *
  *     xsim run -n 16 --compute none --mn star:l=10us,b=10Gbps examples/c/slow.c
  *     xsim run -n 16 --compute none --mn star:l=10us,b=10Gbps examples/c/slow.c sides even
  *
- * Ranks own strips of a field, one beside the other, and smooth it in steps: each computes, gives its edges to its neighbours, and adds up with
- * all others how much has changed. The first argument says how a rank gets on with its neighbours: "chain" (the default) takes the
- * left neighbour's edge before it gives its own to the right one, and then the other way round; "sides" does both at once. The second one says
- * who works how much: of "uneven" strips (the default) the last has half as much again to do, of "even" ones all have as much.
+ * Ranks own strips of a field, one beside the other, and smooth it in steps: each computes, gives its edges
+ * to its neighbours, and adds up with all others how much has changed. The first argument says how a rank
+ * gets on with its neighbours: "chain" (the default) takes the left neighbour's edge before it gives its own
+ * to the right one, and then the other way round; "sides" does both at once. The second one says who works
+ * how much: of "uneven" strips (the default) the last has half as much again to do, of "even" ones all have
+ * as much.
  *
- * How long a rank computes is said by xsim_compute, so that everybody's times are those of the tutorial; the field itself is left out.
- * Expect 10 steps: "changed 160 in 10 steps".
+ * How long a rank computes is said by xsim_compute, so that everybody's times are those of the tutorial; the
+ * field itself is left out. Expect 10 steps: "changed 160 in 10 steps".
  */
 #include <mpi.h>
 #include <stdio.h>

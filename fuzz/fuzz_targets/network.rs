@@ -7,7 +7,11 @@ use network::Machine;
 
 fuzz_target!(|text: &str| {
     // A path would read the host's files.
-    if text.trim().ends_with(".toml") || text.contains("file") || text.contains("graph") || text.contains("failures") {
+    if text.trim().ends_with(".toml")
+        || text.contains("file")
+        || text.contains("graph")
+        || text.contains("failures")
+    {
         return;
     }
     if let Ok(machine) = Machine::parse(text) {

@@ -14,7 +14,9 @@ fuzz_target!(|text: &str| {
     let mut kept = given.clone();
     if Options::from_args(&mut kept, []).is_ok() {
         let mut rest = given.iter();
-        assert!(kept.iter().all(|kept| rest.any(|given| given == kept)), "{kept:?} is not what is left of {given:?}");
-        assert!(!kept.iter().skip(1).any(|kept| kept.to_string_lossy().starts_with("-xsim-")) || kept == given);
+        assert!(kept.iter().all(|kept| rest.any(|given| given == kept)),
+            "{kept:?} is not what is left of {given:?}");
+        assert!(!kept.iter().skip(1).any(|kept| kept.to_string_lossy().starts_with("-xsim-"))
+            || kept == given);
     }
 });

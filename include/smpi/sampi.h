@@ -1,1 +1,2 @@
-#error "xsim has no load balancing in the manner of AMPI (sampi.h): leave MPI_Iteration_in, MPI_Iteration_out and MPI_Migrate out"
+#error "xsim has no load balancing in the manner of AMPI (sampi.h): leave MPI_Iteration_in, \
+MPI_Iteration_out and MPI_Migrate out"

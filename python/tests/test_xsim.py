@@ -71,7 +71,7 @@ class Runs(Compiled):
         self.assertEqual([row["begin_ps"] for row in series[:2]], [0, series[1]["begin_ps"]])
         self.assertIn("links_mean", series[0])
         sites = report.rows("call_sites")
-        self.assertIn("slow.c:36 exchange_one_by_one", [site["call_site"] for site in sites])
+        self.assertIn("slow.c:39 exchange_one_by_one", [site["call_site"] for site in sites])
         self.assertLessEqual(sum(site["time_share"] for site in sites), 1)
 
     def test_frames_are_lists_without_pandas(self):

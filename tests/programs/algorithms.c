@@ -236,7 +236,8 @@ static void reduce_scatter(void)
 {
     int *lengths = ints(size), *places = ints(size);
     for (int s = 0; s < SIZES; s++) {
-        int count = sizes[s], sum = layout(count, lengths, places), most = sum > size * count ? sum : size * count;
+        int count = sizes[s], sum = layout(count, lengths, places),
+            most = sum > size * count ? sum : size * count;
         int *all = ints(most), *mine = ints(most);
         for (int i = 0; i < most; i++)
             all[i] = rank + i;
@@ -262,7 +263,8 @@ static void barrier(void)
 /* The other group's contributions arrive, also when members that know no root come first. */
 static void between_groups(void)
 {
-    int low = rank < size / 2, half = size / 2, far = low ? size - half : half, want = 0, first = low ? half : 0;
+    int low = rank < size / 2, half = size / 2, far = low ? size - half : half, want = 0,
+        first = low ? half : 0;
     MPI_Comm group, inter;
     MPI_Comm_split(WORLD, low, rank, &group);
     MPI_Intercomm_create(group, 0, WORLD, first, 3, &inter);

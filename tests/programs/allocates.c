@@ -1,4 +1,5 @@
-/* Memory of the program, of MPI and of the C library comes and goes on every rank. With an argument, rank 1 reads behind a block. */
+/* Memory of the program, of MPI and of the C library comes and goes on every rank. With an argument, rank 1
+ * reads behind a block. */
 #include "check.h"
 #include <stdlib.h>
 #include <string.h>

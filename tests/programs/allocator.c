@@ -33,7 +33,8 @@ static void *take(size_t align, size_t bytes)
     size_t need = bytes + align + sizeof(struct block);
     if ((size_t)(free_to - free_from) < need) {
         size_t chunk = need > CHUNK ? need : CHUNK;
-        free_from = mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        free_from =
+            mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (free_from == MAP_FAILED) {
             free_from = free_to = NULL;
             errno = ENOMEM;
@@ -75,6 +76,7 @@ void *memalign(size_t align, size_t bytes) { return take(align < 16 ? 16 : align
 
 void *aligned_alloc(size_t align, size_t bytes) { return memalign(align, bytes); }
 
-int posix_memalign(void **at, size_t align, size_t bytes) { return (*at = memalign(align, bytes)) ? 0 : ENOMEM; }
+int posix_memalign(void **at, size_t align, size_t bytes)
+{ return (*at = memalign(align, bytes)) ? 0 : ENOMEM; }
 
 size_t malloc_usable_size(void *at) { return at ? block_of(at)->bytes : 0; }

@@ -1,4 +1,5 @@
-/* What tests/programs/spawn_another.c spawns: another program, with globals, constructors, options and an end of its own. With an argument `-n NUMBER` it says so to its parents. */
+/* What tests/programs/spawn_another.c spawns: another program, with globals, constructors, options and an end
+ * of its own. With an argument `-n NUMBER` it says so to its parents. */
 #include "another_library.h"
 #include "check.h"
 #include <unistd.h>
@@ -21,7 +22,8 @@ int main(int argc, char **argv)
 {
     int number = -1, option;
     MPI_Comm parent;
-    CHECK(counter == 40 && constructed == 1 && table[4999] == 0 && table[2] == 3 && strcmp(words[2], "three") == 0);
+    CHECK(counter == 40 && constructed == 1 && table[4999] == 0 && table[2] == 3 &&
+          strcmp(words[2], "three") == 0);
     MPI_Init(&argc, &argv);
     atexit(at_end);
 #ifdef CRASHES

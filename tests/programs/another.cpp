@@ -1,4 +1,5 @@
-// What tests/programs/spawn_another.c spawns: a C++ program with static objects, exceptions that pass through it, and its own streams. Arguments as another.c's.
+// What tests/programs/spawn_another.c spawns: a C++ program with static objects, exceptions that pass through
+// it, and its own streams. Arguments as another.c's.
 #include <mpi.h>
 #include <cstdlib>
 #include <iostream>

@@ -1,4 +1,5 @@
-/* A counter of each rank: in a library that several programs need (another_library.c, with -DLIBRARY), or in the program itself. */
+/* A counter of each rank: in a library that several programs need (another_library.c, with -DLIBRARY), or in
+ * the program itself. */
 #ifdef LIBRARY
 int library_step(void);
 #else

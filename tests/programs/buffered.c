@@ -1,5 +1,5 @@
-/* Works here and is not promised by MPI: sends that need a buffer, requests that were completed before, buffers that are not left alone.
-   `buffered safe` has nothing of it. Each line that is a finding says so. */
+/* Works here and is not promised by MPI: sends that need a buffer, requests that were completed before,
+   buffers that are not left alone. `buffered safe` has nothing of it. Each line that is a finding says so. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,9 +157,10 @@ int main(int argc, char **argv)
     last = (rank + size - 1) % size;
     data = calloc(MANY, sizeof(int));
     room = calloc(MANY, sizeof(int));
-    struct { const char *name; void (*run)(void); } cases[] = {
-        {"ring", ring}, {"waits", waits}, {"barrier", barrier}, {"itself", itself}, {"copies", copies}, {"changed", changed},
-        {"freed", freed}, {"safe", safe},
+    struct { const char *name; void (*run)(void);
+    } cases[] = {
+        {"ring", ring},     {"waits", waits},     {"barrier", barrier}, {"itself", itself},
+        {"copies", copies}, {"changed", changed}, {"freed", freed},     {"safe", safe},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[1], cases[i].name) == 0)

@@ -1,5 +1,6 @@
-/* One place that calls MPI, reached through several functions: optimized code without frame pointers must not lose the way. Rank 1 receives
-   what rank 0 sends: through "left" after 10 us, through "right" after 30 us, twice. */
+/* One place that calls MPI, reached through several functions: optimized code without frame pointers must not
+   lose the way. Rank 1 receives what rank 0 sends: through "left" after 10 us, through "right" after 30 us,
+   twice. */
 #include "check.h"
 #include "xsim.h"
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * A receive is cancelled at many times around those at which its sender's request and its payload arrive: the cancelling succeeds before the request is there and
- * at no time after it, and the sender, which waits for the match, learns of the one that counts.
+ * A receive is cancelled at many times around those at which its sender's request and its payload arrive: the
+ * cancelling succeeds before the request is there and at no time after it, and the sender, which waits for
+ * the match, learns of the one that counts.
  */
 #include "check.h"
 #include <unistd.h>
@@ -62,8 +63,8 @@ int main(int argc, char **argv)
             long long early = arrives - (long long)((now - got[0]) * 1e9 + 0.5);
             CHECK(cancelled == (early > 0));
             given_back += cancelled;
-            printf("%d us: %s, the sender is through %.3f us after it sent\n", later, cancelled ? "cancelled" : "too late",
-                   (through - got[0]) * 1e6);
+            printf("%d us: %s, the sender is through %.3f us after it sent\n", later,
+                   cancelled ? "cancelled" : "too late", (through - got[0]) * 1e6);
         }
     }
     CHECK(rank != 0 || (given_back > 0 && given_back < LATEST));

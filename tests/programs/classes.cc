@@ -59,7 +59,8 @@ int main(int argc, char **argv)
         }
     }
     good = good && global.value == 1 + 5 * rank && shared_name.size() == 8 && shared_name.back() == rank;
-    good = good && local == "thread" + std::string(5, char('0' + rank % 10)) && Holder<int>::value == 7 + 5 * rank;
+    good = good && local == "thread" + std::string(5, char('0' + rank % 10)) &&
+           Holder<int>::value == 7 + 5 * rank;
     good = good && table()[rank] == 10 && table().size() == (rank == 0 ? 1u : 2u);
     global.name = "of rank " + std::to_string(rank);
     MPI_Finalize();

@@ -1,4 +1,5 @@
-/* Prints when things happened on the rank's clock, in picoseconds, for comparison with the network's formula. */
+/* Prints when things happened on the rank's clock, in picoseconds, for comparison with the network's
+ * formula. */
 #include "check.h"
 #include <unistd.h>
 
@@ -52,7 +53,8 @@ static void ties(void)
     }
 }
 
-/* The message that arrives first is received first, whoever ran first: rank r sends after (size - r) seconds. */
+/* The message that arrives first is received first, whoever ran first: rank r sends after (size - r)
+ * seconds. */
 static void arrivals(void)
 {
     if (rank == 0) {

@@ -70,7 +70,8 @@ static void gather_scatter(void)
                     CHECK(all[s * count + i] == s * 1000 + i);
             for (int i = 0; rank == root && i < count * size; i++)
                 all[i] = i * 3;
-            MPI_Scatter(all, count, MPI_INT, rank == root ? MPI_IN_PLACE : (void *)mine, count, MPI_INT, root, WORLD);
+            MPI_Scatter(all, count, MPI_INT, rank == root ? MPI_IN_PLACE : (void *)mine, count, MPI_INT, root,
+                        WORLD);
             for (int i = 0; rank != root && i < count; i++)
                 CHECK(mine[i] == (rank * count + i) * 3);
             free(mine);
@@ -95,7 +96,8 @@ static void varying(void)
         MPI_Allgatherv(mine, lengths[rank], MPI_INT, everybody, lengths, places, MPI_INT, WORLD);
         for (int s = 0; s < size; s++) {
             for (int i = 0; i < lengths[s]; i++)
-                CHECK(everybody[places[s] + i] == s * 10 + i && (rank != root || all[places[s] + i] == s * 10 + i));
+                CHECK(everybody[places[s] + i] == s * 10 + i &&
+                      (rank != root || all[places[s] + i] == s * 10 + i));
             CHECK(everybody[places[s] + lengths[s]] == -1);
         }
         MPI_Scatterv(all, lengths, places, MPI_INT, back, lengths[rank], MPI_INT, root, WORLD);
@@ -209,7 +211,8 @@ static void reductions(void)
 {
     for (int c = 0; c < LENGTH(counts); c++)
         for (int r = 0; r < root_count(); r++) {
-            int count = counts[c], root = roots[r], *mine = ints(count), *sum = ints(count), *most = ints(count);
+            int count = counts[c], root = roots[r], *mine = ints(count), *sum = ints(count),
+                *most = ints(count);
             for (int i = 0; i < count; i++)
                 mine[i] = rank + i;
             MPI_Reduce(mine, sum, count, MPI_INT, MPI_SUM, root, WORLD);
@@ -318,7 +321,8 @@ static void nonblocking(void)
     enum { MANY = 9 };
     MPI_Request requests[MANY];
     int a = rank == 0 ? 5 : -1, b = rank, sum = -1, first = -1, prefix = -1, before = -1, block = -1;
-    int *all = ints(size), *out = ints(size), *in = ints(size), *gathered = ints(size), *contribution = ints(size);
+    int *all = ints(size), *out = ints(size), *in = ints(size), *gathered = ints(size),
+        *contribution = ints(size);
     for (int i = 0; i < size; i++) {
         out[i] = rank * size + i;
         contribution[i] = i;
@@ -334,8 +338,8 @@ static void nonblocking(void)
     MPI_Iexscan(&b, &before, 1, MPI_INT, MPI_SUM, WORLD, &requests[8]);
 
     int got, token = rank;
-    MPI_Sendrecv(&token, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0, WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&token, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
+                 WORLD, MPI_STATUS_IGNORE);
     CHECK(got == (rank + size - 1) % size);
     for (int i = MANY - 1; i >= 0; i -= 2)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
@@ -373,8 +377,8 @@ static void root_leaves_early(void)
     CHECK(value == 11 && token == 3);
 }
 
-/* Of the group that has the root, who is not the root (MPI_PROC_NULL) is through before anybody else comes: 1 completes all its calls and
-   sends to 0, the root, which the others need. */
+/* Of the group that has the root, who is not the root (MPI_PROC_NULL) is through before anybody else comes: 1
+   completes all its calls and sends to 0, the root, which the others need. */
 static void bystanders_of_the_root_leave_early(void)
 {
     int word = 0, flag = 0;
@@ -485,7 +489,8 @@ static void persistent_arrays(void)
         displs[i] = size - 1 - i;
         in[i] = 100 * rank + i;
     }
-    MPI_Alltoallv_init(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Alltoallv_init(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[0]);
     MPI_Reduce_scatter_init(in, &own, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
     memset(counts, 0x55, 2 * size * sizeof *counts);
     free(counts);
@@ -574,7 +579,8 @@ static void persistent_orders(void)
 /* Rank 0 has no block in an all-to-all of uneven blocks, and is through with it before the others can be. */
 static void bystander_leaves_early(void)
 {
-    int *counts = ints(4 * (size_t)size), *places = counts + size, *expected = counts + 2 * size, *zeros = counts + 3 * size;
+    int *counts = ints(4 * (size_t)size), *places = counts + size, *expected = counts + 2 * size,
+        *zeros = counts + 3 * size;
     int token = 0, given[2] = { rank, -1 }, taken[2] = { -1, -1 };
 
     memset(counts, 0, 4 * (size_t)size * sizeof *counts);
@@ -622,18 +628,26 @@ static void uneven_sizes_must_agree(void)
 }
 
 static const Case cases[] = {
-    { "bystander_leaves_early", bystander_leaves_early }, { "uneven_sizes_must_agree", uneven_sizes_must_agree },
+    { "bystander_leaves_early", bystander_leaves_early },
+    { "uneven_sizes_must_agree", uneven_sizes_must_agree },
     { "persistent_orders", persistent_orders },
-    {"persistent_arrays", persistent_arrays},
-    { "barrier", barrier },         { "broadcast", broadcast },
-    { "gather_scatter", gather_scatter }, { "varying", varying },
-    { "allgather", allgather },     { "alltoall", alltoall },
-    { "reductions", reductions },   { "user_operations", user_operations },
-    { "scans", scans },             { "reduce_scatter", reduce_scatter },
-    { "nonblocking", nonblocking }, { "root_leaves_early", root_leaves_early },
+    { "persistent_arrays", persistent_arrays },
+    { "barrier", barrier },
+    { "broadcast", broadcast },
+    { "gather_scatter", gather_scatter },
+    { "varying", varying },
+    { "allgather", allgather },
+    { "alltoall", alltoall },
+    { "reductions", reductions },
+    { "user_operations", user_operations },
+    { "scans", scans },
+    { "reduce_scatter", reduce_scatter },
+    { "nonblocking", nonblocking },
+    { "root_leaves_early", root_leaves_early },
     { "contributor_leaves_early", contributor_leaves_early },
     { "bystanders_of_the_root_leave_early", bystanders_of_the_root_leave_early },
-    { "with_datatypes", with_datatypes }, { "on_parts", on_parts },
+    { "with_datatypes", with_datatypes },
+    { "on_parts", on_parts },
 };
 
 RUN_CASES(cases)

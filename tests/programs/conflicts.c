@@ -1,4 +1,5 @@
-/* Works here and is not promised by MPI: buffers that overlap in pending operations, and types that do not match. `conflicts none` has nothing of it. */
+/* Works here and is not promised by MPI: buffers that overlap in pending operations, and types that do not
+ * match. `conflicts none` has nothing of it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ static void overlaps(void)
     int value[4] = {0}, own = rank;
     MPI_Request two[2];
     MPI_Irecv(value, 2, MPI_INT, last, 1, MPI_COMM_WORLD, two);
-    MPI_Irecv(value + 1, 2, MPI_INT, last, 2, MPI_COMM_WORLD, two + 1); /* into what the first receives into */
+    MPI_Irecv(value + 1, 2, MPI_INT, last, 2, MPI_COMM_WORLD,
+              two + 1);                                       /* into what the first receives into */
     MPI_Send(value + 2, 1, MPI_INT, next, 3, MPI_COMM_WORLD); /* from what the second receives into */
     MPI_Recv(&own, 1, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Send(value + 3, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
@@ -37,11 +39,13 @@ static void overlaps(void)
 
     MPI_Allreduce(value, value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* one buffer for both */
     MPI_Ibcast(value, 4, MPI_INT, 0, MPI_COMM_WORLD, two);
-    MPI_Allreduce(&own, value + 3, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* into what the root sends and others receive into */
+    MPI_Allreduce(&own, value + 3, 1, MPI_INT, MPI_SUM,
+                  MPI_COMM_WORLD); /* into what the root sends and others receive into */
     MPI_Wait(two, MPI_STATUS_IGNORE);
 }
 
-/* Columns of one matrix lie within each other's bounds and do not meet, and sends may share what they send. */
+/* Columns of one matrix lie within each other's bounds and do not meet, and sends may share what they
+ * send. */
 static void apart(void)
 {
     double matrix[8][8] = {{0}}, more = rank;
@@ -57,7 +61,8 @@ static void apart(void)
     MPI_Type_contiguous(3, column, &shifted);
     MPI_Type_free(&shifted);
     MPI_Type_free(&column);
-    MPI_Sendrecv(&more, 1, MPI_DOUBLE, next, 8, &matrix[0][0], 1, MPI_DOUBLE, last, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&more, 1, MPI_DOUBLE, next, 8, &matrix[0][0], 1, MPI_DOUBLE, last, 8, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     MPI_Bcast(matrix, 64, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
@@ -70,7 +75,8 @@ static void corner(void)
     MPI_Type_vector(8, 1, 8, MPI_DOUBLE, &column);
     MPI_Type_commit(&column);
     MPI_Irecv(&matrix[0][3], 1, column, last, 9, MPI_COMM_WORLD, two);
-    MPI_Irecv(matrix[5], 8, MPI_DOUBLE, last, 10, MPI_COMM_WORLD, two + 1); /* a row that crosses the column */
+    MPI_Irecv(matrix[5], 8, MPI_DOUBLE, last, 10, MPI_COMM_WORLD,
+              two + 1); /* a row that crosses the column */
     MPI_Send(row, 8, MPI_DOUBLE, next, 9, MPI_COMM_WORLD);
     MPI_Send(row, 8, MPI_DOUBLE, next, 10, MPI_COMM_WORLD);
     MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
@@ -122,12 +128,16 @@ static void members(void)
     MPI_Datatype odd = rank == 1 ? MPI_FLOAT : MPI_INT;
     void *buffer = rank == 1 ? (void *)real : one;
     MPI_Bcast(buffer, 4, odd, 0, MPI_COMM_WORLD); /* rank 1 receives floats */
-    MPI_Gather(buffer, 4, odd, other, 1, four, 2, MPI_COMM_WORLD); /* and sends them; the others' are the root's */
-    MPI_Ialltoall(buffer, 4, odd, other, 4, MPI_INT, MPI_COMM_WORLD, &request); /* and sends what nobody receives */
+    MPI_Gather(buffer, 4, odd, other, 1, four, 2,
+               MPI_COMM_WORLD); /* and sends them; the others' are the root's */
+    MPI_Ialltoall(buffer, 4, odd, other, 4, MPI_INT, MPI_COMM_WORLD,
+                  &request); /* and sends what nobody receives */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    /* What matches: the same elements in other datatypes, and what does not count in place or off the root. */
+    /* What matches: the same elements in other datatypes, and what does not count in place or off the
+     * root. */
     MPI_Bcast(one, rank == 1 ? 1 : 4, rank == 1 ? four : MPI_INT, 2, MPI_COMM_WORLD);
-    MPI_Gather(rank == 2 ? MPI_IN_PLACE : one, 4, rank == 2 ? MPI_DOUBLE : MPI_INT, other, 4, rank == 2 ? MPI_INT : MPI_DOUBLE, 2, MPI_COMM_WORLD);
+    MPI_Gather(rank == 2 ? MPI_IN_PLACE : one, 4, rank == 2 ? MPI_DOUBLE : MPI_INT, other, 4,
+               rank == 2 ? MPI_INT : MPI_DOUBLE, 2, MPI_COMM_WORLD);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, other, 4, MPI_INT, MPI_COMM_WORLD);
     /* Nothing comes from nobody. */
     MPI_Request two[2];

@@ -1,6 +1,6 @@
 /*
- * Collectives whose counts lie in arrays, behind which other numbers lie: only as many are read as MPI reads. Ignored arguments are null, or
- * hold what no array has. 4 ranks.
+ * Collectives whose counts lie in arrays, behind which other numbers lie: only as many are read as MPI reads.
+ * Ignored arguments are null, or hold what no array has. 4 ranks.
  */
 #include <mpi.h>
 
@@ -20,7 +20,8 @@ int main(int argc, char **argv)
     }
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     MPI_Comm ring, half, between;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &ring);
     counts[0] = 2;
     MPI_Neighbor_alltoallv(from, counts, places, MPI_INT, to, counts, places, MPI_INT, ring);
     MPI_Aint displacements[MANY] = {0};
@@ -32,8 +33,10 @@ int main(int argc, char **argv)
         places[i] = i * (i + 1) / 2;
     }
     /* The root alone says how long the blocks are. */
-    MPI_Scatterv(from, rank ? nothing : counts, rank ? nothing : places, MPI_INT, to, rank + 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Gatherv(from, rank + 1, MPI_INT, to, rank ? nothing : counts, rank ? nothing : places, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(from, rank ? nothing : counts, rank ? nothing : places, MPI_INT, to, rank + 1, MPI_INT, 0,
+                 MPI_COMM_WORLD);
+    MPI_Gatherv(from, rank + 1, MPI_INT, to, rank ? nothing : counts, rank ? nothing : places, MPI_INT, 0,
+                MPI_COMM_WORLD);
     /* In place the receiving side says it. */
     MPI_Allgatherv(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, to, counts, places, MPI_INT, MPI_COMM_WORLD);
     MPI_Reduce_scatter(from, to, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -41,7 +44,8 @@ int main(int argc, char **argv)
         counts[i] = 3;
     for (int i = 0; i < size; i++)
         places[i] = 3 * i;
-    MPI_Alltoallv(MPI_IN_PLACE, nothing, nothing, MPI_DATATYPE_NULL, to, counts, places, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, nothing, nothing, MPI_DATATYPE_NULL, to, counts, places, MPI_INT,
+                  MPI_COMM_WORLD);
     MPI_Alltoallv(from, counts, places, MPI_INT, to, counts, places, MPI_INT, MPI_COMM_WORLD);
     /* Empty blocks need no datatype. */
     for (int i = 0; i < size; i++) {
@@ -57,7 +61,8 @@ int main(int argc, char **argv)
     }
     MPI_Alltoallw(from, counts, places, types, to, expected, places, others, MPI_COMM_WORLD);
 
-    /* Groups of one and three: counts are those of the other group, or where a group scatters among itself of its own. */
+    /* Groups of one and three: counts are those of the other group, or where a group scatters among itself of
+     * its own. */
     MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank ? 0 : 1, 7, &between);
     int others_size = rank ? 1 : 3, own_size = 4 - others_size;

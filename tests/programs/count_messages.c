@@ -1,6 +1,6 @@
 /*
- * Linked into a program: at its end rank 0 prints how many messages all ranks have sent in which way, and how many bytes, and how often they called each
- * collective: for implementations that print no report.
+ * Linked into a program: at its end rank 0 prints how many messages all ranks have sent in which way, and how
+ * many bytes, and how often they called each collective: for implementations that print no report.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ static void sent(int count, MPI_Datatype datatype)
     counted[BYTES] += (long long)count * size;
 }
 
-int MPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     if (to != MPI_PROC_NULL)
         sent(count, datatype);
@@ -49,6 +50,7 @@ int MPI_Finalize(void)
     PMPI_Reduce(counted, all, KINDS, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
-        printf("messages %lld bytes %lld allreduces %lld barriers %lld\n", all[MESSAGES], all[BYTES], all[ALLREDUCES], all[BARRIERS]);
+        printf("messages %lld bytes %lld allreduces %lld barriers %lld\n", all[MESSAGES], all[BYTES],
+               all[ALLREDUCES], all[BARRIERS]);
     return PMPI_Finalize();
 }

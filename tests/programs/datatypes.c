@@ -82,7 +82,8 @@ static void types_tell_how_they_were_made(void)
     MPI_Type_get_envelope(part, &n, &a, &d, &combiner);
     CHECK(n == 8 && a == 0 && d == 1 && combiner == MPI_COMBINER_SUBARRAY);
     MPI_Type_get_contents(part, n, a, d, ints, NULL, types);
-    CHECK(ints[0] == 2 && ints[1] == 6 && ints[4] == 3 && ints[6] == 4 && ints[7] == MPI_ORDER_C && types[0] == MPI_FLOAT);
+    CHECK(ints[0] == 2 && ints[1] == 6 && ints[4] == 3 && ints[6] == 4 && ints[7] == MPI_ORDER_C &&
+          types[0] == MPI_FLOAT);
     MPI_Type_get_extent(part, &lb, &extent);
     MPI_Type_get_true_extent(part, &true_lb, &true_extent);
     CHECK(lb == 0 && extent == 6 * 8 * 4 && true_lb == (8 + 4) * 4 && true_extent == (8 + 3) * 4);
@@ -142,7 +143,8 @@ static void packing_keeps_a_position(void)
     j = 0;
     MPI_Unpack_external("external32", buffer, 4, &place, &j, 1, MPI_INT);
     CHECK(j == 42 && place == 4);
-    FAILS(MPI_ERR_UNSUPPORTED_DATAREP, MPI_Pack_external("native", &i, 1, MPI_INT, buffer, sizeof buffer, &place));
+    FAILS(MPI_ERR_UNSUPPORTED_DATAREP,
+          MPI_Pack_external("native", &i, 1, MPI_INT, buffer, sizeof buffer, &place));
 }
 
 static void wrong_types_are_refused(void)

@@ -1,6 +1,6 @@
 /*
- * A token goes round once, from the last rank on, so that all before it wait until that has begun: what a debugger shows of them is known
- * (tests/debugger.rs).
+ * A token goes round once, from the last rank on, so that all before it wait until that has begun: what a
+ * debugger shows of them is known (tests/debugger.rs).
  */
 #include <mpi.h>
 

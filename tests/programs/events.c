@@ -5,7 +5,8 @@
 
 enum { KINDS = 4, ELEMENTS = 3, ROUNDS = 3 };
 
-static const char *const NAMES[KINDS] = {"xsim_call_entered", "xsim_call_left", "xsim_call_waited", "xsim_call_sent"};
+static const char *const NAMES[KINDS] = {"xsim_call_entered", "xsim_call_left", "xsim_call_waited",
+                                         "xsim_call_sent"};
 static MPI_T_event_registration registered[KINDS];
 static int told[KINDS], freed, recv_function, send_function;
 static uint64_t waited, sent_bytes;
@@ -18,7 +19,8 @@ struct values {
     uint64_t entered;
 };
 
-static void tell(MPI_T_event_instance event, MPI_T_event_registration registration, MPI_T_cb_safety safety, void *user_data)
+static void tell(MPI_T_event_instance event, MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                 void *user_data)
 {
     int kind = *(int *)user_data, source, function, me;
     MPI_Count at, now;
@@ -67,11 +69,14 @@ static void describe(int index, int kind)
     MPI_Aint places[ELEMENTS];
     MPI_T_enum functions;
     MPI_Info info;
-    MPI_T_event_get_info(index, name, &length, &verbosity, types, places, &elements, &functions, &info, description, &room, &bind);
-    CHECK(strcmp(name, NAMES[kind]) == 0 && bind == MPI_T_BIND_NO_OBJECT && types[0] == MPI_INT && places[0] == 0);
+    MPI_T_event_get_info(index, name, &length, &verbosity, types, places, &elements, &functions, &info,
+                         description, &room, &bind);
+    CHECK(strcmp(name, NAMES[kind]) == 0 && bind == MPI_T_BIND_NO_OBJECT && types[0] == MPI_INT &&
+          places[0] == 0);
     CHECK(elements == (kind == 0 ? 1 : kind == 2 ? 2 : 3));
     if (kind == 1)
-        CHECK(types[1] == MPI_UNSIGNED && places[1] == 4 && types[2] == MPI_UNSIGNED_LONG_LONG && places[2] == 8);
+        CHECK(types[1] == MPI_UNSIGNED && places[1] == 4 && types[2] == MPI_UNSIGNED_LONG_LONG &&
+              places[2] == 8);
     MPI_T_enum_get_info(functions, &items, NULL, NULL);
     for (int i = 0; i < items; i++) {
         length = sizeof name;
@@ -102,14 +107,16 @@ int main(int argc, char **argv)
         MPI_T_event_get_index(NAMES[kind], &indices[kind]);
         describe(indices[kind], kind);
         MPI_T_event_handle_alloc(indices[kind], NULL, MPI_INFO_NULL, &registered[kind]);
-        CHECK(MPI_T_event_register_callback(registered[kind], 2, MPI_INFO_NULL, NULL, tell) == MPI_T_ERR_INVALID);
+        CHECK(MPI_T_event_register_callback(registered[kind], 2, MPI_INFO_NULL, NULL, tell) ==
+              MPI_T_ERR_INVALID);
     }
     MPI_T_event_callback_get_info(registered[0], MPI_T_CB_REQUIRE_NONE, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
     /* Only even ranks listen. */
     if (rank % 2 == 0) {
         for (int kind = KINDS - 1; kind >= 0; kind--)
-            MPI_T_event_register_callback(registered[kind], MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, &numbers[kind], tell);
+            MPI_T_event_register_callback(registered[kind], MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL,
+                                          &numbers[kind], tell);
     }
     int entered = told[0], left = told[1];
     for (int i = 0; i < ROUNDS; i++) {

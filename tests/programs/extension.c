@@ -11,7 +11,8 @@ int main(int argc, char **argv)
 
     if (!xsim_running() || xsim_compute(0.25) != 0 || xsim_time() - start != 0.25)
         return 3;
-    if (xsim_compute(-1.0) != -1 || xsim_compute(NAN) != -1 || xsim_compute(1e300) != -1 || xsim_compute(1.8446744e7) != -1)
+    if (xsim_compute(-1.0) != -1 || xsim_compute(NAN) != -1 || xsim_compute(1e300) != -1 ||
+        xsim_compute(1.8446744e7) != -1)
         return 4;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,4 +1,5 @@
-/* Patterns of communication whose traces at some rank counts tell those at others; the arguments say which. */
+/* Patterns of communication whose traces at some rank counts tell those at others; the arguments say
+ * which. */
 #include <mpi.h>
 #include <xsim.h>
 #include <math.h>
@@ -11,7 +12,8 @@ static void ring(void)
 {
     int out = rank, in;
     for (int step = 0; step < 10; step++) {
-        MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 5, &in, 1, MPI_INT, (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 5, &in, 1, MPI_INT, (rank + size - 1) % size, 5,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(&out, 1, MPI_INT, (rank + 1) % size, 6, MPI_COMM_WORLD);
         MPI_Recv(&in, 1, MPI_INT, (rank + size - 1) % size, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
@@ -54,8 +56,10 @@ static void bordered(void)
     for (int step = 0; step < 5; step++) {
         MPI_Request requests[12];
         MPI_Status statuses[12];
-        for (int i = 0; i < n; i++) MPI_Irecv(in[i], 50, MPI_DOUBLE, neighbours[i], 1, MPI_COMM_WORLD, &requests[i]);
-        for (int i = 0; i < n; i++) MPI_Isend(out[i], 50, MPI_DOUBLE, neighbours[i], 1, MPI_COMM_WORLD, &requests[n + i]);
+        for (int i = 0; i < n; i++)
+            MPI_Irecv(in[i], 50, MPI_DOUBLE, neighbours[i], 1, MPI_COMM_WORLD, &requests[i]);
+        for (int i = 0; i < n; i++)
+            MPI_Isend(out[i], 50, MPI_DOUBLE, neighbours[i], 1, MPI_COMM_WORLD, &requests[n + i]);
         MPI_Waitall(2 * n, requests, statuses);
     }
 }
@@ -68,7 +72,8 @@ static void collectives(void)
     MPI_Reduce(buffer, sum, 64, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD);
     free(buffer);
     /* Strong scaling, and an array as long as there are ranks. */
-    int total = 1728000, mine = total / size, *counts = malloc(size * sizeof *counts), *from = malloc(size * sizeof *from);
+    int total = 1728000, mine = total / size, *counts = malloc(size * sizeof *counts),
+        *from = malloc(size * sizeof *from);
     for (int i = 0; i < size; i++) { counts[i] = 2; from[i] = 2 * i; }
     char *all = malloc(mine);
     MPI_Bcast(all, mine, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -95,7 +100,8 @@ static void butterfly(void)
 {
     char *mine = malloc(size * 8), *other = malloc(size * 8);
     for (int mask = 1, length = 8; mask < size; mask <<= 1, length <<= 1)
-        MPI_Sendrecv(mine, length, MPI_CHAR, rank ^ mask, 3, other, length, MPI_CHAR, rank ^ mask, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(mine, length, MPI_CHAR, rank ^ mask, 3, other, length, MPI_CHAR, rank ^ mask, 3,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     free(mine);
     free(other);
 }
@@ -104,7 +110,8 @@ static void everyone(void)
 {
     int value = 0, other;
     for (int i = 1; i < size; i++)
-        MPI_Sendrecv(&value, 1, MPI_INT, (rank + i) % size, 4, &other, 1, MPI_INT, (rank - i + size) % size, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&value, 1, MPI_INT, (rank + i) % size, 4, &other, 1, MPI_INT, (rank - i + size) % size,
+                     4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void rows(void)
@@ -117,9 +124,11 @@ static void rows(void)
     MPI_Comm_rank(row, &me);
     MPI_Bcast(&value, 1, MPI_INT, 0, row);
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, column);
-    MPI_Sendrecv(&value, 1, MPI_INT, (me + 1) % side, 7, &sum, 1, MPI_INT, (me + side - 1) % side, 7, row, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_INT, (me + 1) % side, 7, &sum, 1, MPI_INT, (me + side - 1) % side, 7, row,
+                 MPI_STATUS_IGNORE);
     /* The transpose. */
-    MPI_Sendrecv(&value, 1, MPI_INT, rank % side * side + rank / side, 8, &sum, 1, MPI_INT, rank % side * side + rank / side, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_INT, rank % side * side + rank / side, 8, &sum, 1, MPI_INT,
+                 rank % side * side + rank / side, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Comm_free(&row);
     MPI_Comm_free(&column);
 }
@@ -144,7 +153,8 @@ static void master(int any)
 static void lengths(void)
 {
     char out[64], in[64];
-    MPI_Sendrecv(out, (rank * 7919 + size) % 61, MPI_CHAR, (rank + 1) % size, 5, in, 64, MPI_CHAR, (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, (rank * 7919 + size) % 61, MPI_CHAR, (rank + 1) % size, 5, in, 64, MPI_CHAR,
+                 (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* All ranks compute, each less the more there are. */

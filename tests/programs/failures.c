@@ -1,9 +1,11 @@
-/* Ranks that fail, as tests/failures.rs has them fail. The cases say what each rank has done, with its virtual time. */
+/* Ranks that fail, as tests/failures.rs has them fail. The cases say what each rank has done, with its
+ * virtual time. */
 #include "check.h"
 #include <xsim.h>
 
 /* What a rank prints is buffered by the rank: a line that ends is out. */
-static void say(const char *what, int number) { printf("%d %s %d at %.0f ns\n", rank, what, number, xsim_time() * 1e9); }
+static void say(const char *what, int number)
+{ printf("%d %s %d at %.0f ns\n", rank, what, number, xsim_time() * 1e9); }
 
 /* Steps of 10 us and a message around a ring. */
 static void ring(void)
@@ -11,7 +13,8 @@ static void ring(void)
     int right = (rank + 1) % size, left = (rank + size - 1) % size, got;
     for (int step = 0; step < 20; step++) {
         xsim_compute(10e-6);
-        MPI_Sendrecv(&step, 1, MPI_INT, right, 0, &got, 1, MPI_INT, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&step, 1, MPI_INT, right, 0, &got, 1, MPI_INT, left, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         CHECK(got == step);
         say("step", step);
     }
@@ -56,5 +59,6 @@ static void sent_before(void)
     }
 }
 
-static const Case cases[] = {{"ring", ring}, {"apart", apart}, {"by_itself", by_itself}, {"sent_before", sent_before}};
+static const Case cases[] = {
+    {"ring", ring}, {"apart", apart}, {"by_itself", by_itself}, {"sent_before", sent_before}};
 RUN_CASES(cases)

@@ -65,7 +65,8 @@ static void views(void)
     MPI_Datatype etype, filetype;
     char representation[MPI_MAX_DATAREP_STRING];
     MPI_File_get_view(fh, &disp, &etype, &filetype, representation);
-    CHECK(disp == 12 + (MPI_Offset)(rank * sizeof(int)) && etype == MPI_INT && !strcmp(representation, "native"));
+    CHECK(disp == 12 + (MPI_Offset)(rank * sizeof(int)) && etype == MPI_INT &&
+          !strcmp(representation, "native"));
     int integers, addresses, types, combiner;
     MPI_Type_get_envelope(filetype, &integers, &addresses, &types, &combiner);
     CHECK(combiner == MPI_COMBINER_RESIZED);
@@ -112,7 +113,8 @@ static void external(void)
     MPI_File_set_view(fh, 20, MPI_DOUBLE, MPI_DOUBLE, "external32", MPI_INFO_NULL);
     if (rank == 0) MPI_File_write(fh, &half, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
     MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
-    unsigned char raw[28], want[28] = {0, 0, 0, 1, 1, 2, 3, 4, 255, 255, 255, 254, 255, 255, 255, 251, 0, 0, 0, 7, 0x3f, 0xe0};
+    unsigned char raw[28],
+        want[28] = {0, 0, 0, 1, 1, 2, 3, 4, 255, 255, 255, 254, 255, 255, 255, 251, 0, 0, 0, 7, 0x3f, 0xe0};
     MPI_File_read_all(fh, raw, 28, MPI_BYTE, MPI_STATUS_IGNORE);
     CHECK(!memcmp(raw, want, 28));
     MPI_File_set_view(fh, 12, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL);
@@ -139,9 +141,12 @@ static void registered(void)
     MPI_Offset disp;
     MPI_Datatype etype, filetype;
     int value = rank, got = -1;
-    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_SUCCESS);
-    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_ERR_DUP_DATAREP);
-    CHECK(MPI_Register_datarep("native", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_ERR_DUP_DATAREP);
+    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) ==
+          MPI_ERR_DUP_DATAREP);
+    CHECK(MPI_Register_datarep("native", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) ==
+          MPI_ERR_DUP_DATAREP);
     reopen(MPI_MODE_CREATE | MPI_MODE_RDWR);
     CHECK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "mine", MPI_INFO_NULL) == MPI_SUCCESS);
     MPI_File_get_view(fh, &disp, &etype, &filetype, representation);
@@ -160,7 +165,8 @@ static int wide_extent(MPI_Datatype datatype, MPI_Aint *extent, void *state)
     return datatype == MPI_INT ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-/* How many ints lie between two in memory: the datatypes of the test are MPI_INT and every other one of three. */
+/* How many ints lie between two in memory: the datatypes of the test are MPI_INT and every other one of
+ * three. */
 static int stride_of(MPI_Datatype datatype)
 {
     int integers, addresses, datatypes, combiner;
@@ -192,7 +198,8 @@ static int narrow(void *user, MPI_Datatype datatype, int count, void *file, MPI_
     return MPI_SUCCESS;
 }
 
-/* A representation with conversions: blocking, nonblocking, collective and atomic, of memory side by side and with gaps. */
+/* A representation with conversions: blocking, nonblocking, collective and atomic, of memory side by side and
+ * with gaps. */
 static void converting(void)
 {
     static int more = 1000;
@@ -212,7 +219,8 @@ static void converting(void)
     CHECK(extent == 8);
     MPI_File_get_type_extent(fh, gaps, &extent);
     CHECK(extent == 6 * sizeof(int)); /* As the program has resized it. */
-    int with_gaps[12] = {rank, -1, 10 + rank, -1, 20 + rank, -1, 30 + rank, -1, 40 + rank, -1, 50 + rank, -1}, got[12];
+    int with_gaps[12] = {rank, -1, 10 + rank, -1, 20 + rank, -1, 30 + rank, -1, 40 + rank, -1, 50 + rank, -1},
+        got[12];
     CHECK(MPI_File_write_all(fh, with_gaps, 2, gaps, &status) == MPI_SUCCESS && bytes_of(&status) == 24);
     MPI_File_iread_at(fh, 0, got, 6, MPI_INT, &request);
     MPI_Wait(&request, &status);
@@ -236,7 +244,8 @@ static void converting(void)
     CHECK(MPI_Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_CONVERSION);
     MPI_Barrier(MPI_COMM_WORLD);
     long long raw[6];
-    CHECK(MPI_File_set_view(fh, 48 * rank, MPI_LONG_LONG, MPI_LONG_LONG, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(fh, 48 * rank, MPI_LONG_LONG, MPI_LONG_LONG, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
     MPI_File_read_at(fh, 0, raw, 6, MPI_LONG_LONG, MPI_STATUS_IGNORE);
     for (int i = 0; i < 6; i++) CHECK(raw[i] == 1000 + (i == 1 ? 7 : 10 * i) + rank);
     raw[0] = 0;
@@ -288,7 +297,8 @@ static void shared(void)
     MPI_File_close(&fh);
 }
 
-/* Records of any length at the shared pointer, in views behind a header of their own, with and without holes: each is whole, those of a rank in their order. */
+/* Records of any length at the shared pointer, in views behind a header of their own, with and without holes:
+ * each is whole, those of a rank in their order. */
 static void records(void)
 {
     enum { TURNS = 6, MOST = 100 };
@@ -392,10 +402,12 @@ static void objects(void)
     MPI_Group group;
     MPI_Info info, used;
     char value[64];
-    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh) == MPI_ERR_NO_SUCH_FILE && fh == MPI_FILE_NULL);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh) == MPI_ERR_NO_SUCH_FILE &&
+          fh == MPI_FILE_NULL);
     MPI_Info_create(&info);
     MPI_Info_set(info, "cb_nodes", "2");
-    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &fh);
+    MPI_File_open(MPI_COMM_WORLD, name,
+                  MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &fh);
     MPI_File_get_amode(fh, &amode);
     CHECK(amode == (MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE));
     MPI_File_get_group(fh, &group);
@@ -436,12 +448,15 @@ static void objects(void)
     MPI_File_get_size(fh, &length);
     CHECK(length == 12);
     MPI_File_close(&fh);
-    CHECK(MPI_File_delete(own, MPI_INFO_NULL) == MPI_SUCCESS && MPI_File_delete(own, MPI_INFO_NULL) == MPI_ERR_NO_SUCH_FILE);
+    CHECK(MPI_File_delete(own, MPI_INFO_NULL) == MPI_SUCCESS &&
+          MPI_File_delete(own, MPI_INFO_NULL) == MPI_ERR_NO_SUCH_FILE);
     CHECK(MPI_File_open(MPI_COMM_SELF, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &fh) != MPI_SUCCESS);
 }
 
 static const Case cases[] = {
-    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"converting", converting}, {"shared", shared}, {"records", records}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
+    {"offsets", offsets},       {"views", views},     {"external", external}, {"registered", registered},
+    {"converting", converting}, {"shared", shared},   {"records", records},   {"requests", requests},
+    {"atomic", atomic},         {"objects", objects},
 };
 
 int main(int argc, char **argv)

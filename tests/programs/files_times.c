@@ -1,4 +1,5 @@
-/* Files: what comes first, and how long it takes, in picoseconds since the ranks were in step. The second argument is a file's name. */
+/* Files: what comes first, and how long it takes, in picoseconds since the ranks were in step. The second
+ * argument is a file's name. */
 #include "check.h"
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ static void wait_for_others(void)
 
 static void in_step(void)
 {
-    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) == MPI_SUCCESS);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) ==
+          MPI_SUCCESS);
     MPI_File_set_view(fh, 0, MPI_LONG, MPI_LONG, "native", MPI_INFO_NULL);
     wait_for_others();
 }
@@ -105,7 +107,8 @@ static void servers(void)
     MPI_File_close(&fh);
 }
 
-/* Every rank has 1000 bytes, in words between those of the others: all aggregators, then one with a buffer that is too small, then each rank for itself. */
+/* Every rank has 1000 bytes, in words between those of the others: all aggregators, then one with a buffer
+ * that is too small, then each rank for itself. */
 static void buffered(void)
 {
     in_step();
@@ -145,7 +148,8 @@ static void buffered(void)
     MPI_File_close(&fh);
 }
 
-static const Case cases[] = {{"buffered", buffered}, {"servers", servers}, {"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
+static const Case cases[] = {{"buffered", buffered}, {"servers", servers}, {"pointers", pointers},
+                             {"order", order},       {"atomic", atomic},   {"together", together}};
 
 int main(int argc, char **argv)
 {

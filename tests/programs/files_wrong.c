@@ -1,4 +1,5 @@
-/* Files: wrong calls, by name; each rank prints the class. The second argument is a file's name. With a third the handler is fatal. */
+/* Files: wrong calls, by name; each rank prints the class. The second argument is a file's name. With a third
+ * the handler is fatal. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,13 @@ static int missing(void)
     snprintf(other, sizeof other, "%s.missing", name);
     return MPI_File_open(MPI_COMM_WORLD, other, MPI_MODE_RDONLY, MPI_INFO_NULL, &none);
 }
-static int missing_directory(void) { return MPI_File_open(MPI_COMM_WORLD, "/missing/file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &none); }
-static int directory(void) { return MPI_File_open(MPI_COMM_WORLD, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &none); }
+static int missing_directory(void)
+{
+    return MPI_File_open(MPI_COMM_WORLD, "/missing/file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                         &none);
+}
+static int directory(void)
+{ return MPI_File_open(MPI_COMM_WORLD, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &none); }
 static int exists(void) { return open_as(MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR); }
 static int no_way(void) { return open_as(MPI_MODE_CREATE); }
 static int two_ways(void) { return open_as(MPI_MODE_RDONLY | MPI_MODE_RDWR); }
@@ -137,11 +143,17 @@ static int alone_in_it(void)
 typedef struct { const char *name; int (*run)(void); } Case;
 #define CASE(name) {#name, name}
 static const Case cases[] = {
-    CASE(null_file), CASE(invented_file), CASE(closed), CASE(missing), CASE(missing_directory), CASE(directory), CASE(exists), CASE(no_way), CASE(two_ways),
-    CASE(create_read_only), CASE(other_modes), CASE(delete_missing), CASE(write_read_only), CASE(read_write_only), CASE(seek_sequential), CASE(negative_offset),
-    CASE(negative_count), CASE(no_datatype), CASE(null_buffer), CASE(bad_whence), CASE(seek_before), CASE(negative_size), CASE(other_sizes), CASE(one_refused),
-    CASE(other_calls), CASE(unknown_datarep), CASE(other_datareps), CASE(negative_disp), CASE(current_disp), CASE(odd_filetype), CASE(uncommitted), CASE(half_an_etype),
-    CASE(begun_twice), CASE(not_begun), CASE(end_of_another), CASE(too_wide), CASE(full_disk), CASE(full_disk_shared), CASE(shared_read_only), CASE(inter), CASE(alone_in_it),
+    CASE(null_file),         CASE(invented_file),    CASE(closed),           CASE(missing),
+    CASE(missing_directory), CASE(directory),        CASE(exists),           CASE(no_way),
+    CASE(two_ways),          CASE(create_read_only), CASE(other_modes),      CASE(delete_missing),
+    CASE(write_read_only),   CASE(read_write_only),  CASE(seek_sequential),  CASE(negative_offset),
+    CASE(negative_count),    CASE(no_datatype),      CASE(null_buffer),      CASE(bad_whence),
+    CASE(seek_before),       CASE(negative_size),    CASE(other_sizes),      CASE(one_refused),
+    CASE(other_calls),       CASE(unknown_datarep),  CASE(other_datareps),   CASE(negative_disp),
+    CASE(current_disp),      CASE(odd_filetype),     CASE(uncommitted),      CASE(half_an_etype),
+    CASE(begun_twice),       CASE(not_begun),        CASE(end_of_another),   CASE(too_wide),
+    CASE(full_disk),         CASE(full_disk_shared), CASE(shared_read_only), CASE(inter),
+    CASE(alone_in_it),
 };
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* Every rank allocates as much, and touches it. What the touching is charged: of all ranks the median, and the most of 97 in 100, in ns. */
+/* Every rank allocates as much, and touches it. What the touching is charged: of all ranks the median, and
+ * the most of 97 in 100, in ns. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

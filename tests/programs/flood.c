@@ -1,5 +1,5 @@
-// Floods a rank on another process: the first rank sends, the last but one takes a message and then passes a token to and fro
-// with the last. What waits meanwhile must wait at the sender.
+// Floods a rank on another process: the first rank sends, the last but one takes a message and then passes a
+// token to and fro with the last. What waits meanwhile must wait at the sender.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Exchanges whose time on a star of flows follows from max-min sharing: CASE BYTES. Prints the picoseconds from a barrier to the
- * last rank's end. */
+/* Exchanges whose time on a star of flows follows from max-min sharing: CASE BYTES. Prints the picoseconds
+ * from a barrier to the last rank's end. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,18 +26,21 @@ int main(int argc, char **argv)
     if (strcmp(which, "alltoall") == 0 || strcmp(which, "halo") == 0) {
         int far = strcmp(which, "halo") == 0 ? 1 : size - 1;
         for (int step = 1; step <= far; step++)
-            MPI_Irecv(in + (size_t)step * bytes, bytes, MPI_CHAR, (rank + size - step) % size, 0, MPI_COMM_WORLD, &requests[started++]);
+            MPI_Irecv(in + (size_t)step * bytes, bytes, MPI_CHAR, (rank + size - step) % size, 0,
+                      MPI_COMM_WORLD, &requests[started++]);
         for (int step = 1; step <= far; step++)
             MPI_Isend(out, bytes, MPI_CHAR, (rank + step) % size, 0, MPI_COMM_WORLD, &requests[started++]);
         if (far == 1) {
             MPI_Irecv(in, bytes, MPI_CHAR, (rank + 1) % size, 1, MPI_COMM_WORLD, &requests[started++]);
-            MPI_Isend(out, bytes, MPI_CHAR, (rank + size - 1) % size, 1, MPI_COMM_WORLD, &requests[started++]);
+            MPI_Isend(out, bytes, MPI_CHAR, (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+                      &requests[started++]);
         }
     } else if (strcmp(which, "incast") == 0 && rank != 0) {
         MPI_Isend(out, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &requests[started++]);
     } else if (strcmp(which, "incast") == 0) {
         for (int source = 1; source < size; source++)
-            MPI_Irecv(in + (size_t)source * bytes, bytes, MPI_CHAR, source, 0, MPI_COMM_WORLD, &requests[started++]);
+            MPI_Irecv(in + (size_t)source * bytes, bytes, MPI_CHAR, source, 0, MPI_COMM_WORLD,
+                      &requests[started++]);
     } else {
         MPI_Allreduce(out, in, bytes, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD);
     }

@@ -53,7 +53,8 @@ static void partial(void)
 {
     enum { PAGE = 4096, BYTES = 8 * PAGE + 100 };
     /* Pages 0 and 1; nothing whole; page 5 of 4.5 to 6; from page 7 to the end. */
-    const size_t parts[] = { 0, 2 * PAGE, 3 * PAGE + 1, 4 * PAGE + 1, 4 * PAGE + PAGE / 2, 6 * PAGE, 7 * PAGE, BYTES };
+    const size_t parts[] = { 0,        2 * PAGE, 3 * PAGE + 1, 4 * PAGE + 1, 4 * PAGE + PAGE / 2,
+                             6 * PAGE, 7 * PAGE, BYTES };
     for (int pass = 0; pass < 2; pass++) {
         char *block = XSIM_PARTIAL_SHARED_MALLOC(BYTES, parts, 4);
         char *other = SMPI_PARTIAL_SHARED_MALLOC(BYTES, parts, 4);
@@ -79,7 +80,8 @@ static void partial(void)
         CHECK(first == greatest);
         /* Messages go from and to both kinds. */
         int to = (rank + 1) % size, from = (rank + size - 1) % size;
-        MPI_Sendrecv(block + 2 * PAGE, PAGE, MPI_CHAR, to, 0, other + 2 * PAGE, PAGE, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(block + 2 * PAGE, PAGE, MPI_CHAR, to, 0, other + 2 * PAGE, PAGE, MPI_CHAR, from, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK(other[2 * PAGE] == 1 + from && other[3 * PAGE - 1] == 1 + from);
         MPI_Barrier(MPI_COMM_WORLD);
         xsim_shared_free(block);
@@ -155,7 +157,8 @@ static void flops(void)
     smpi_execute_flops_benched(1e6);
     smpi_execute_benched(1e-3);
     CHECK(since(start) == 5000);
-    CHECK(xsim_compute_flops(-1) == -1 && xsim_compute_flops(0.0 / 0.0) == -1 && xsim_compute_flops(1e30) == -1);
+    CHECK(xsim_compute_flops(-1) == -1 && xsim_compute_flops(0.0 / 0.0) == -1 &&
+          xsim_compute_flops(1e30) == -1);
     CHECK(since(start) == 5000);
 }
 
@@ -197,7 +200,8 @@ static void names(void)
     smpi_process_set_user_data(&counter);
     visits();
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(counter == rank && start_at == 5 + rank && smpi_process_get_user_data() == &counter && *visits() == 5);
+    CHECK(counter == rank && start_at == 5 + rank && smpi_process_get_user_data() == &counter &&
+          *visits() == 5);
     CHECK(smpi_process_index() == rank && smpi_global_size() == size);
     CHECK(smpi_process_comm_self() == MPI_COMM_SELF && smpi_process_info_env() == MPI_INFO_ENV);
 
@@ -269,9 +273,19 @@ static void measured(void)
 }
 
 static const Case cases[] = {
-    { "shared_memory", shared_memory }, { "sizes", sizes }, { "wrong_free", wrong_free },
-    { "partial", partial }, { "wrong_parts", wrong_parts }, { "samples", samples }, { "flops", flops }, { "no_flops", no_flops },
-    { "wrong_delay", wrong_delay }, { "names", names }, { "unmeasured", unmeasured }, { "waits", waits }, { "measured", measured },
+    { "shared_memory", shared_memory },
+    { "sizes", sizes },
+    { "wrong_free", wrong_free },
+    { "partial", partial },
+    { "wrong_parts", wrong_parts },
+    { "samples", samples },
+    { "flops", flops },
+    { "no_flops", no_flops },
+    { "wrong_delay", wrong_delay },
+    { "names", names },
+    { "unmeasured", unmeasured },
+    { "waits", waits },
+    { "measured", measured },
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, cases, (int)(sizeof cases / sizeof *cases)); }

@@ -1,5 +1,7 @@
-/* A wait that a later message could end: at one instant rank 1 tests for a message of rank 3, and rank 3 waits for any of two messages, of which one is there and the other, from
- * rank 0 and sent 1 us later, decides that nothing more can come. Who knows of that already goes on no earlier: rank 1 is answered first, and finds nothing. */
+/* A wait that a later message could end: at one instant rank 1 tests for a message of rank 3, and rank 3
+ * waits for any of two messages, of which one is there and the other, from rank 0 and sent 1 us later,
+ * decides that nothing more can come. Who knows of that already goes on no earlier: rank 1 is answered first,
+ * and finds nothing. */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <stdio.h>

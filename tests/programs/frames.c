@@ -1,5 +1,6 @@
-/* Frames of a given size on rank 1, of which only the lowest page is touched. Compiled without probes, they jump over a guard that is
-   smaller. "neighbour" makes a frame that ends on the stack of another rank, and blocks in it. */
+/* Frames of a given size on rank 1, of which only the lowest page is touched. Compiled without probes, they
+   jump over a guard that is smaller. "neighbour" makes a frame that ends on the stack of another rank, and
+   blocks in it. */
 #include <alloca.h>
 #include <mpi.h>
 #include <stdint.h>

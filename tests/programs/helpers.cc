@@ -91,6 +91,7 @@ static void detached() {
 }
 
 static const Case cases[] = {
-    {"beside", beside}, {"ways", ways}, {"call", call}, {"query", query}, {"leave", leave}, {"detached", detached},
+    {"beside", beside}, {"ways", ways},   {"call", call},
+    {"query", query},   {"leave", leave}, {"detached", detached},
 };
 RUN_CASES(cases)

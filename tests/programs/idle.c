@@ -1,6 +1,7 @@
 /*
- * Ranks that wait in a barrier, with NONBLOCKING in one that they have gone on from, with GATHERED in a gather of blocks that differ. UNUSED bytes of globals are read and never written; with an argument each rank writes
- * a number of its own into another.
+ * Ranks that wait in a barrier, with NONBLOCKING in one that they have gone on from, with GATHERED in a
+ * gather of blocks that differ. UNUSED bytes of globals are read and never written; with an argument each
+ * rank writes a number of its own into another.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Sends and receives that are started one right after the other, of all sizes and kinds: what arrives, and in which order. */
+/* Sends and receives that are started one right after the other, of all sizes and kinds: what arrives, and in
+ * which order. */
 #include "check.h"
 
 enum { MANY = 150, LONGEST = 3000 };
@@ -48,7 +49,8 @@ static void mixed(int receives_first)
         for (int i = 0; i < MANY; i++) {
             if ((half == 0) == receives_first) {
                 int from = (rank + (size - 1) * (i % size)) % size;
-                MPI_Irecv(in + i * LONGEST, LONGEST, MPI_BYTE, i % 11 == 3 ? MPI_ANY_SOURCE : from, 2 + i, MPI_COMM_WORLD, &requests[i]);
+                MPI_Irecv(in + i * LONGEST, LONGEST, MPI_BYTE, i % 11 == 3 ? MPI_ANY_SOURCE : from, 2 + i,
+                          MPI_COMM_WORLD, &requests[i]);
                 continue;
             }
             unsigned char *data = out + i * LONGEST;
@@ -104,7 +106,8 @@ static void in_order(void)
     MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
 }
 
-/* A send whose message was probed and taken out, or whose request was freed or looked at, before it is received. */
+/* A send whose message was probed and taken out, or whose request was freed or looked at, before it is
+ * received. */
 static void looked_at(void)
 {
     static int data[3][1000], got[1000];

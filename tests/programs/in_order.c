@@ -3,9 +3,10 @@
  *
  *     in_order SEED ROUNDS double|made
  *
- * What a rank receives must have been sent in the order of time, and at one time in the order of ranks: all messages are equal, and the
- * network takes equally long between any two ranks. In which order the simulator runs the ranks may not show. `made` sends
- * the same bytes as a type of the program's own. Each rank prints when it ends.
+ * What a rank receives must have been sent in the order of time, and at one time in the order of ranks: all
+ * messages are equal, and the network takes equally long between any two ranks. In which order the simulator
+ * runs the ranks may not show. `made` sends the same bytes as a type of the program's own. Each rank prints
+ * when it ends.
  */
 #include "check.h"
 
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
         int some = (int)draw(RECEIVED, round, rank, (unsigned)(sent_to_me - received) + 1);
         receive(some, draw(HOW, round, rank, 2) == 0, type);
         received += some;
-        MPI_Sendrecv_replace(pause, (int)draw(PAUSE, round, rank, sizeof pause), MPI_BYTE, rank, 1, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(pause, (int)draw(PAUSE, round, rank, sizeof pause), MPI_BYTE, rank, 1, rank, 1,
+                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         int to = (int)draw(TO, round, rank, (unsigned)size);
         double now = MPI_Wtime();
         if (to != rank)

@@ -1,4 +1,5 @@
-/* Computation that is measured costs the same in one interval and in many between calls, which are not its time. */
+/* Computation that is measured costs the same in one interval and in many between calls, which are not its
+ * time. */
 #include "check.h"
 
 enum { INTERVALS = 4000, TRIES = 21, ROUNDS = 5 };

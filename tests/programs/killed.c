@@ -1,4 +1,5 @@
-/* A ring of twenty turns in a communicator of its own, after which the process is killed: nothing of it can do anything about that. */
+/* A ring of twenty turns in a communicator of its own, after which the process is killed: nothing of it can
+ * do anything about that. */
 #include <mpi.h>
 #include <signal.h>
 #include <sys/syscall.h>

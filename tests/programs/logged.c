@@ -1,5 +1,6 @@
-/* Calls of many kinds, for the log: wildcards whose status is ignored, requests, objects that the program makes, arrays, callbacks that
- * call MPI, errors that are returned. Runs on four ranks. With an argument it ends in a deadlock (d), or with MPI_Abort (a). */
+/* Calls of many kinds, for the log: wildcards whose status is ignored, requests, objects that the program
+ * makes, arrays, callbacks that call MPI, errors that are returned. Runs on four ranks. With an argument it
+ * ends in a deadlock (d), or with MPI_Abort (a). */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -29,7 +30,8 @@ static void objects(int me)
 {
     MPI_Comm half;
     MPI_Datatype pair;
-    int value[2] = {me, me}, got[2], sum = me, all[4], counts[4] = {1, 1, 1, 1}, starts[4] = {0, 1, 2, 3}, half_rank, flag;
+    int value[2] = {me, me}, got[2], sum = me, all[4], counts[4] = {1, 1, 1, 1}, starts[4] = {0, 1, 2, 3},
+        half_rank, flag;
     MPI_Request request;
 
     MPI_Comm_split(MPI_COMM_WORLD, me / 2, 0, &half);

@@ -1,4 +1,5 @@
-/* Long messages that are sent before anybody receives them: what they carry, and that they do not all wait in memory. */
+/* Long messages that are sent before anybody receives them: what they carry, and that they do not all wait in
+ * memory. */
 #include "check.h"
 #include <xsim.h>
 
@@ -18,7 +19,8 @@ static long peak(void)
 
 static char *out, *in;
 
-/* In one process. What crosses between processes goes when it is sent, and how much of it waits depends on their pace. */
+/* In one process. What crosses between processes goes when it is sent, and how much of it waits depends on
+ * their pace. */
 static void fits(long kilobytes)
 {
     if (xsim_real_size() == 1)
@@ -35,7 +37,8 @@ static void around(void (*send)(int to, int lap))
         memset(out, 255, BYTES);
         for (int i = 0; i < WINDOW; i++) {
             MPI_Recv(in, BYTES, MPI_BYTE, left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            CHECK(in[0] == 10 * lap + left && in[BYTES / 2] == 10 * lap + left && in[BYTES - 1] == 10 * lap + left);
+            CHECK(in[0] == 10 * lap + left && in[BYTES / 2] == 10 * lap + left &&
+                  in[BYTES - 1] == 10 * lap + left);
         }
     }
     /* All windows would take size * WINDOW MiB. */

@@ -23,11 +23,13 @@ static int bad_comm(void) { return MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_N
 static int bad_op(void) { return MPI_Allreduce(values, values + 1, 1, MPI_INT, MPI_OP_NULL, WORLD); }
 static int op_for_type(void) { return MPI_Allreduce(values, values + 2, 1, MPI_DOUBLE, MPI_BAND, WORLD); }
 static int garbage_comm(void) { return MPI_Barrier((MPI_Comm)(size_t)0x7654320); }
-static int garbage_datatype(void) { return MPI_Send(values, 1, (MPI_Datatype)(size_t)0x7654320, 0, 0, WORLD); }
+static int garbage_datatype(void)
+{ return MPI_Send(values, 1, (MPI_Datatype)(size_t)0x7654320, 0, 0, WORLD); }
 
 /* Buffers that are no memory. */
 static int null_send(void) { return MPI_Send(NULL, 3, MPI_INT, rank, 0, WORLD); }
-static int null_receive(void) { return MPI_Recv(NULL, 3, MPI_INT, MPI_ANY_SOURCE, 0, WORLD, MPI_STATUS_IGNORE); }
+static int null_receive(void)
+{ return MPI_Recv(NULL, 3, MPI_INT, MPI_ANY_SOURCE, 0, WORLD, MPI_STATUS_IGNORE); }
 static int in_place_send(void) { return MPI_Send(MPI_IN_PLACE, 3, MPI_INT, rank, 0, WORLD); }
 static int in_place_bcast(void) { return MPI_Bcast(MPI_IN_PLACE, 3, MPI_INT, 0, WORLD); }
 static int in_place_result(void) { return MPI_Allreduce(values, MPI_IN_PLACE, 3, MPI_INT, MPI_SUM, WORLD); }
@@ -119,7 +121,8 @@ static int many_calls(void)
 static int many_messages(void)
 {
     for (int i = 0; i < 100; i++)
-        MPI_Sendrecv(values, 1, MPI_INT, (rank + 1) % size, 0, values + 1, 1, MPI_INT, (rank + size - 1) % size, 0, WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(values, 1, MPI_INT, (rank + 1) % size, 0, values + 1, 1, MPI_INT,
+                     (rank + size - 1) % size, 0, WORLD, MPI_STATUS_IGNORE);
     return MPI_SUCCESS;
 }
 static int many_barriers(void)
@@ -186,7 +189,8 @@ static int mismatched_collectives(void)
 }
 
 static double many[3000];
-static int mismatched_counts(void) { return MPI_Allreduce(many, many + 1500, 1000 + (rank == 1), MPI_DOUBLE, MPI_SUM, WORLD); }
+static int mismatched_counts(void)
+{ return MPI_Allreduce(many, many + 1500, 1000 + (rank == 1), MPI_DOUBLE, MPI_SUM, WORLD); }
 static int mismatched_operations(void)
 {
     return rank == 1 ? MPI_Reduce(many, many + 1500, 1000, MPI_FLOAT, MPI_SUM, 0, WORLD)
@@ -198,9 +202,11 @@ static int mismatched_own_count(void)
     int counts[64], displacements[64];
     for (int i = 0; i < size; i++)
         counts[i] = 10, displacements[i] = 10 * i;
-    return MPI_Allgatherv(many, 10 - (rank == 1), MPI_DOUBLE, many + 100, counts, displacements, MPI_DOUBLE, WORLD);
+    return MPI_Allgatherv(many, 10 - (rank == 1), MPI_DOUBLE, many + 100, counts, displacements, MPI_DOUBLE,
+                          WORLD);
 }
-static int mismatched_blocks(void) { return MPI_Alltoall(many, 8 + (rank == 1), MPI_DOUBLE, many + 1500, 8 + (rank == 1), MPI_DOUBLE, WORLD); }
+static int mismatched_blocks(void)
+{ return MPI_Alltoall(many, 8 + (rank == 1), MPI_DOUBLE, many + 1500, 8 + (rank == 1), MPI_DOUBLE, WORLD); }
 static int mismatched_roots(void) { return MPI_Bcast(values, 1, MPI_INT, rank == 1, WORLD); }
 
 static int deadlock(void)
@@ -310,33 +316,62 @@ static const struct {
     const char *name;
     int (*run)(void);
 } cases[] = {
-    { "bad_count", bad_count },           { "bad_tag", bad_tag },
-    { "any_tag_sent", any_tag_sent },     { "bad_rank", bad_rank },
-    { "negative_rank", negative_rank },   { "bad_root", bad_root },
-    { "bad_datatype", bad_datatype },     { "bad_comm", bad_comm },
-    { "bad_op", bad_op },                 { "op_for_type", op_for_type },
-    { "garbage_comm", garbage_comm },
-    { "garbage_datatype", garbage_datatype }, { "uncommitted", uncommitted },
-    { "freed_datatype", freed_datatype }, { "freed_comm", freed_comm },
-    { "truncated", truncated },           { "request_twice", request_twice },
-    { "start_active", start_active },     { "mismatched_collectives", mismatched_collectives },
-    { "mismatched_counts", mismatched_counts }, { "mismatched_operations", mismatched_operations },
-    { "mismatched_own_count", mismatched_own_count }, { "mismatched_blocks", mismatched_blocks },
-    { "mismatched_roots", mismatched_roots }, { "deadlock", deadlock },
-    { "deadlock_mixed", deadlock_mixed }, { "missing_partner", missing_partner },
-    { "init_twice", init_twice },         { "aborts", aborts }, { "aborts_alone", aborts_alone },
-    { "exits_early", exits_early },       { "crashes", crashes },
-    { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
-    { "spins", spins },                   { "spins_before_abort", spins_before_abort },
-    { "null_send", null_send },           { "null_receive", null_receive },
-    { "in_place_send", in_place_send },   { "in_place_bcast", in_place_bcast },
-    { "in_place_result", in_place_result }, { "null_result", null_result },
-    { "null_blocks", null_blocks },       { "null_scatter", null_scatter }, { "null_text", null_text },
-    { "no_memory_is_needed", no_memory_is_needed }, { "scan_between", scan_between },
-    { "in_place_elsewhere", in_place_elsewhere }, { "in_place_between", in_place_between }, { "dup_and_split", dup_and_split },
-    { "no_function", no_function },       { "sleeps_long", sleeps_long },
-    { "many_calls", many_calls },         { "many_messages", many_messages },
-    { "many_barriers", many_barriers },
+    {"bad_count", bad_count},
+    {"bad_tag", bad_tag},
+    {"any_tag_sent", any_tag_sent},
+    {"bad_rank", bad_rank},
+    {"negative_rank", negative_rank},
+    {"bad_root", bad_root},
+    {"bad_datatype", bad_datatype},
+    {"bad_comm", bad_comm},
+    {"bad_op", bad_op},
+    {"op_for_type", op_for_type},
+    {"garbage_comm", garbage_comm},
+    {"garbage_datatype", garbage_datatype},
+    {"uncommitted", uncommitted},
+    {"freed_datatype", freed_datatype},
+    {"freed_comm", freed_comm},
+    {"truncated", truncated},
+    {"request_twice", request_twice},
+    {"start_active", start_active},
+    {"mismatched_collectives", mismatched_collectives},
+    {"mismatched_counts", mismatched_counts},
+    {"mismatched_operations", mismatched_operations},
+    {"mismatched_own_count", mismatched_own_count},
+    {"mismatched_blocks", mismatched_blocks},
+    {"mismatched_roots", mismatched_roots},
+    {"deadlock", deadlock},
+    {"deadlock_mixed", deadlock_mixed},
+    {"missing_partner", missing_partner},
+    {"init_twice", init_twice},
+    {"aborts", aborts},
+    {"aborts_alone", aborts_alone},
+    {"exits_early", exits_early},
+    {"crashes", crashes},
+    {"calls_abort", calls_abort},
+    {"overflows", overflows},
+    {"takes_much", takes_much},
+    {"spins", spins},
+    {"spins_before_abort", spins_before_abort},
+    {"null_send", null_send},
+    {"null_receive", null_receive},
+    {"in_place_send", in_place_send},
+    {"in_place_bcast", in_place_bcast},
+    {"in_place_result", in_place_result},
+    {"null_result", null_result},
+    {"null_blocks", null_blocks},
+    {"null_scatter", null_scatter},
+    {"null_text", null_text},
+    {"no_memory_is_needed", no_memory_is_needed},
+    {"scan_between", scan_between},
+    {"in_place_elsewhere", in_place_elsewhere},
+    {"in_place_between", in_place_between},
+    {"dup_and_split", dup_and_split},
+    {"no_function", no_function},
+    {"sleeps_long", sleeps_long},
+    {"many_calls", many_calls},
+    {"many_messages", many_messages},
+    {"many_barriers", many_barriers},
 };
 
 static const char *name_of(int class)

@@ -1,5 +1,6 @@
-// A random program, the same for all ranks of a seed: point-to-point, receives for any source, probes, tests, collectives and
-// communicators. Each rank prints what it received, when, and a sum of everything: any difference in order or time shows.
+// A random program, the same for all ranks of a seed: point-to-point, receives for any source, probes, tests,
+// collectives and communicators. Each rank prints what it received, when, and a sum of everything: any
+// difference in order or time shows.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,8 @@ static void collective(MPI_Comm comm) {
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &n);
     int root = (int)any(1000) % n, count = 1 + (int)any(300);
-    double *a = calloc((size_t)count * (size_t)n, sizeof *a), *b = calloc((size_t)count * (size_t)n, sizeof *b);
+    double *a = calloc((size_t)count * (size_t)n, sizeof *a),
+           *b = calloc((size_t)count * (size_t)n, sizeof *b);
     for (int i = 0; i < count; i++) a[i] = me + 0.1 * i;
     switch (any(8)) {
     case 0: MPI_Barrier(comm); break;

@@ -1,4 +1,5 @@
-/* Process topologies of all kinds, their collectives, and communicators that a part of the ranks makes: for replays. */
+/* Process topologies of all kinds, their collectives, and communicators that a part of the ranks makes: for
+ * replays. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <xsim.h>
@@ -80,7 +81,8 @@ static void ring(void) {
 
 /* Each sends to the next and to the one behind that; rank 0 tells of all edges, or each of its own. */
 static void circle(int adjacent) {
-    int sources[2] = {(rank + size - 1) % size, (rank + size - 2) % size}, destinations[2] = {(rank + 1) % size, (rank + 2) % size};
+    int sources[2] = {(rank + size - 1) % size, (rank + size - 2) % size},
+        destinations[2] = {(rank + 1) % size, (rank + 2) % size};
     int nodes[MOST], degrees[MOST], all[2 * MOST];
     MPI_Comm comm;
     for (int node = 0; node < size; node++) {
@@ -90,9 +92,11 @@ static void circle(int adjacent) {
         all[2 * node + 1] = (node + 2) % size;
     }
     if (adjacent) {
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, MPI_UNWEIGHTED, 2, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, MPI_UNWEIGHTED, 2, destinations,
+                                       MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
     } else {
-        MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? size : 0, nodes, degrees, all, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+        MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? size : 0, nodes, degrees, all, MPI_UNWEIGHTED,
+                              MPI_INFO_NULL, 0, &comm);
         MPI_Dist_graph_neighbors(comm, 2, sources, MPI_UNWEIGHTED, 2, destinations, MPI_UNWEIGHTED);
     }
     exchange(comm, 2, 2, sources, destinations);

@@ -1,5 +1,6 @@
 /*
- * Receives that are alike at the end of a loop and at the beginning of what is around it, where that is folded in the middle of an exchange.
+ * Receives that are alike at the end of a loop and at the beginning of what is around it, where that is
+ * folded in the middle of an exchange.
  */
 #include <mpi.h>
 

@@ -2,7 +2,8 @@
 //
 //     nested_calls TURNS [left]
 //
-// Each rank makes so many calls of each kind; with a second argument some of them are left. Rank 0 prints "ok" if all gave what they must.
+// Each rank makes so many calls of each kind; with a second argument some of them are left. Rank 0 prints
+// "ok" if all gave what they must.
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>

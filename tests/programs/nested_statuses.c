@@ -1,5 +1,6 @@
 /*
- * Ignores the statuses of a wait within which a function of its own waits too, while other ranks do the same: each rank has messages of other lengths.
+ * Ignores the statuses of a wait within which a function of its own waits too, while other ranks do the same:
+ * each rank has messages of other lengths.
  */
 #include <mpi.h>
 #include <stdlib.h>

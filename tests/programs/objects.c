@@ -275,7 +275,8 @@ static int delete_last(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Communicators from groups alone, of all ranks and between halves; and the ways to compare and split that few programs use. */
+/* Communicators from groups alone, of all ranks and between halves; and the ways to compare and split that
+ * few programs use. */
 static void communicators_come_from_groups(void)
 {
     MPI_Group world, half, other, self;
@@ -295,12 +296,14 @@ static void communicators_come_from_groups(void)
     if (size > 1) {
         MPI_Group_range_incl(world, 1, &ranges[!low], &half);
         MPI_Group_range_incl(world, 1, &ranges[low], &other);
-        MPI_Intercomm_create_from_groups(half, 0, other, 0, "two halves", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter);
+        MPI_Intercomm_create_from_groups(half, 0, other, 0, "two halves", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                         &inter);
         MPI_Comm_remote_size(inter, &n);
         CHECK(n == (low ? size - left : left));
         /* Who takes no part may name any operation. */
         if (low)
-            MPI_Reduce(NULL, &sum, rank == 0 ? 1 : 0, rank == 0 ? MPI_INT : MPI_BYTE, MPI_SUM, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+            MPI_Reduce(NULL, &sum, rank == 0 ? 1 : 0, rank == 0 ? MPI_INT : MPI_BYTE, MPI_SUM,
+                       rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
         else
             MPI_Reduce(&rank, NULL, 1, MPI_INT, MPI_SUM, 0, inter);
         if (rank == 0)

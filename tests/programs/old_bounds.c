@@ -12,7 +12,8 @@ int main(int argc, char **argv)
 {
     Record mine[3], theirs[3];
     int lengths[] = {1, 1, 2, 1, 1};
-    MPI_Aint places[] = {-8, offsetof(Record, kind), offsetof(Record, value), offsetof(Record, count), sizeof(Record)};
+    MPI_Aint places[] = {-8, offsetof(Record, kind), offsetof(Record, value), offsetof(Record, count),
+                         sizeof(Record)};
     MPI_Datatype types[] = {MPI_LB, MPI_CHAR, MPI_DOUBLE, MPI_INT, MPI_UB}, record, with_hole;
     MPI_Aint lower, extent;
 
@@ -39,10 +40,12 @@ int main(int argc, char **argv)
     memset(theirs, 0, sizeof theirs);
     for (int i = 0; i < 3; i++)
         mine[i] = (Record){'a' + i, {rank + 0.5, i}, 100 * rank + i};
-    MPI_Sendrecv(mine, 3, record, (rank + 1) % size, 0, theirs, 3, record, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(mine, 3, record, (rank + 1) % size, 0, theirs, 3, record, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     int from = (rank + size - 1) % size;
     for (int i = 0; i < 3; i++)
-        CHECK(theirs[i].kind == 'a' + i && theirs[i].value[0] == from + 0.5 && theirs[i].value[1] == i && theirs[i].count == 100 * from + i);
+        CHECK(theirs[i].kind == 'a' + i && theirs[i].value[0] == from + 0.5 && theirs[i].value[1] == i &&
+              theirs[i].count == 100 * from + i);
     MPI_Type_free(&record);
     MPI_Type_free(&with_hole);
     MPI_Finalize();

@@ -51,7 +51,8 @@ static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
     MPI_Type_size(*type, &n);
     CHECK(n == 4 * sizeof(long));
     for (i = 0; i < *count; i++, a += 4, b += 4) {
-        long c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
+        long c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                     a[2] * b[1] + a[3] * b[3]};
         memcpy(b, c, sizeof c);
     }
 }

@@ -6,14 +6,16 @@ static long long now(void) { return (long long)(MPI_Wtime() * 1e12 + 0.5); }
 static int next(void) { return (rank + 1) % size; }
 static int before(void) { return (rank + size - 1) % size; }
 
-/* To the next rank in `mine` partitions, from the one before in `theirs`, `rounds` times; every partition of a receive is waited for by itself. */
+/* To the next rank in `mine` partitions, from the one before in `theirs`, `rounds` times; every partition of
+ * a receive is waited for by itself. */
 static void exchange(int mine, int theirs, int rounds)
 {
     enum { ALL = 24 };
     static int out[ALL], in[ALL];
     MPI_Request requests[2];
     MPI_Psend_init(out, mine, ALL / mine, MPI_INT, next(), 5, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
-    MPI_Precv_init(in, theirs, ALL / theirs, MPI_INT, before(), 5, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Precv_init(in, theirs, ALL / theirs, MPI_INT, before(), 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[1]);
     for (int round = 0; round < rounds; round++) {
         int flag = 0;
         MPI_Parrived(requests[1], 0, &flag);
@@ -22,12 +24,14 @@ static void exchange(int mine, int theirs, int rounds)
         MPI_Startall(2, requests);
         /* The last first. */
         for (int p = mine - 1; p >= 0; p--) {
-            for (int i = p * (ALL / mine); i < (p + 1) * (ALL / mine); i++) out[i] = 1000 * rank + 100 * round + i;
+            for (int i = p * (ALL / mine); i < (p + 1) * (ALL / mine); i++)
+                out[i] = 1000 * rank + 100 * round + i;
             MPI_Pready(p, requests[0]);
         }
         for (int p = 0; p < theirs; p++) {
             do MPI_Parrived(requests[1], p, &flag); while (!flag);
-            for (int i = p * (ALL / theirs); i < (p + 1) * (ALL / theirs); i++) CHECK(in[i] == 1000 * before() + 100 * round + i);
+            for (int i = p * (ALL / theirs); i < (p + 1) * (ALL / theirs); i++)
+                CHECK(in[i] == 1000 * before() + 100 * round + i);
             MPI_Parrived(requests[1], p, &flag);
             CHECK(flag);
         }
@@ -98,7 +102,8 @@ static void datatypes(void)
     MPI_Request_free(&requests[1]);
 }
 
-/* Several with the same envelope are matched in the order of their initialization, whichever is started first; other messages do not meet them. */
+/* Several with the same envelope are matched in the order of their initialization, whichever is started
+ * first; other messages do not meet them. */
 static void order(void)
 {
     int out[3], in[3], plain = -1, more = 40 + rank;
@@ -112,7 +117,8 @@ static void order(void)
         MPI_Start(&sends[i]);
         MPI_Pready(0, sends[i]);
     }
-    MPI_Sendrecv(&more, 1, MPI_INT, next(), 7, &plain, 1, MPI_INT, before(), 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&more, 1, MPI_INT, next(), 7, &plain, 1, MPI_INT, before(), 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     CHECK(plain == 40 + before());
     MPI_Startall(3, receives);
     MPI_Waitall(3, receives, MPI_STATUSES_IGNORE);
@@ -171,7 +177,8 @@ static void partners(void)
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
     for (int none = 0; none < 2; none++) {
-        MPI_Psend_init(NULL, none ? 0 : 3, 0, MPI_INT, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+        MPI_Psend_init(NULL, none ? 0 : 3, 0, MPI_INT, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[0]);
         MPI_Precv_init(NULL, 2, 0, MPI_INT, before(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
         MPI_Startall(2, requests);
         if (!none) MPI_Pready_range(0, 2, requests[0]);
@@ -210,7 +217,8 @@ static void partners(void)
     MPI_Comm_free(&both);
 }
 
-/* Rank 0 sends 3000 bytes to rank 1 in 3 partitions of 1000, the last 5 us after the others; rank 1 sees them as 2 partitions of 1500. */
+/* Rank 0 sends 3000 bytes to rank 1 in 3 partitions of 1000, the last 5 us after the others; rank 1 sees them
+ * as 2 partitions of 1500. */
 static void times(void)
 {
     static char bytes[3000];
@@ -243,7 +251,9 @@ static void times(void)
 }
 
 static const Case cases[] = {
-    {"partitions", partitions}, {"ranges_and_lists", ranges_and_lists}, {"datatypes", datatypes}, {"order", order},
-    {"ahead", ahead}, {"partners", partners}, {"times", times},
+    {"partitions", partitions}, {"ranges_and_lists", ranges_and_lists},
+    {"datatypes", datatypes},   {"order", order},
+    {"ahead", ahead},           {"partners", partners},
+    {"times", times},
 };
 RUN_CASES(cases)

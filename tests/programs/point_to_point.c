@@ -280,7 +280,8 @@ static void cancelling(void)
     CHECK(!flag && value == rank);
 }
 
-/* A message that arrives after the cancelling is there for another receive, though its sender was ahead, before one sent later. */
+/* A message that arrives after the cancelling is there for another receive, though its sender was ahead,
+ * before one sent later. */
 static void cancelled_in_time(void)
 {
     int first = -1, second = -1, go = 0, flag;
@@ -462,7 +463,8 @@ static void send_from_stack(int value)
 
 static void buffers_reused(void)
 {
-    int got[16], from = (rank + size - 1) % size, *heap = malloc(LARGE * sizeof *heap), *in = malloc(LARGE * sizeof *in);
+    int got[16], from = (rank + size - 1) % size, *heap = malloc(LARGE * sizeof *heap),
+                 *in = malloc(LARGE * sizeof *in);
     if (size > 1) {
         for (int round = 0; round < 10; round++)
             send_from_stack(rank * 1000 + round);

@@ -157,7 +157,8 @@ static void for_ever(void)
     }
 }
 
-/* Messages of all kinds among all, found by polls of all kinds: each rank says how many were in vain, what it got and when. */
+/* Messages of all kinds among all, found by polls of all kinds: each rank says how many were in vain, what it
+ * got and when. */
 static void mixed(void)
 {
     enum { ROUNDS = 6 };
@@ -187,7 +188,8 @@ static void mixed(void)
                 else if (kind == 1)
                     MPI_Testall(2, sends, &flag, MPI_STATUSES_IGNORE);
                 else
-                    MPI_Improbe(round % 2 ? behind : MPI_ANY_SOURCE, 2 * round + 1, WORLD, &flag, &message, &status);
+                    MPI_Improbe(round % 2 ? behind : MPI_ANY_SOURCE, 2 * round + 1, WORLD, &flag, &message,
+                                &status);
                 vain += !flag;
                 done[kind] = flag;
                 if (flag && kind == 2)

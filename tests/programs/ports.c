@@ -32,7 +32,8 @@ static void use(MPI_Comm inter, int mine, int theirs, int server)
     MPI_Comm_free(&both);
 }
 
-/* Servers and clients, each a part of the world, meet twice at one port; its name is known to the clients' root alone. */
+/* Servers and clients, each a part of the world, meet twice at one port; its name is known to the clients'
+ * root alone. */
 static void halves(void)
 {
     int server = rank < (size + 1) / 2, me, mine;
@@ -97,8 +98,8 @@ static void around(void)
 {
     char mine[MPI_MAX_PORT_NAME], theirs[MPI_MAX_PORT_NAME];
     MPI_Open_port(MPI_INFO_NULL, mine);
-    MPI_Sendrecv(mine, sizeof mine, MPI_CHAR, (rank + 1) % size, 0, theirs, sizeof theirs, MPI_CHAR, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(mine, sizeof mine, MPI_CHAR, (rank + 1) % size, 0, theirs, sizeof theirs, MPI_CHAR,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (size > 1) {
         MPI_Comm left, right;
         if (rank != 0) MPI_Comm_connect(theirs, MPI_INFO_NULL, 0, MPI_COMM_SELF, &left);
@@ -114,7 +115,8 @@ static void around(void)
     MPI_Close_port(mine);
 }
 
-/* Ranks 0 and 1 are the ends of a socket. The kernel connects them before rank 0 looks, so that nobody waits in the system. */
+/* Ranks 0 and 1 are the ends of a socket. The kernel connects them before rank 0 looks, so that nobody waits
+ * in the system. */
 static void join(void)
 {
     if (size < 2 || rank > 1) return;

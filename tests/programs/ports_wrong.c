@@ -1,4 +1,5 @@
-/* Ports and names: wrong calls, by name. With a second argument errors are returned, and each rank prints the class. */
+/* Ports and names: wrong calls, by name. With a second argument errors are returned, and each rank prints the
+ * class. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +8,10 @@ static int rank, size, returning;
 static char mine[MPI_MAX_PORT_NAME], first[MPI_MAX_PORT_NAME], found[MPI_MAX_PORT_NAME];
 static MPI_Comm inter;
 
-static int connect_to(const char *port) { return MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); }
-static int accept_at(const char *port) { return MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); }
+static int connect_to(const char *port)
+{ return MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); }
+static int accept_at(const char *port)
+{ return MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); }
 
 static int no_port(void) { return connect_to("somewhere"); }
 static int null_port(void) { return connect_to(NULL); }
@@ -36,7 +39,8 @@ static int unpublish_another(void)
 }
 static int look_for_unpublished(void)
 {
-    if (rank == 0) MPI_Publish_name("service", MPI_INFO_NULL, mine), MPI_Unpublish_name("service", MPI_INFO_NULL, mine);
+    if (rank == 0)
+        MPI_Publish_name("service", MPI_INFO_NULL, mine), MPI_Unpublish_name("service", MPI_INFO_NULL, mine);
     MPI_Barrier(MPI_COMM_WORLD);
     return MPI_Lookup_name("service", MPI_INFO_NULL, found);
 }
@@ -62,20 +66,45 @@ static int no_socket(void) { return MPI_Comm_join(1, &inter); }
 static int nobody_connects(void) { return accept_at(first); }
 static int nobody_accepts(void) { return connect_to(first); }
 
-static const struct { const char *name; int (*run)(void); } cases[] = {
+static const struct { const char *name; int (*run)(void);
+} cases[] = {
 #define CASE(name) {#name, name}
-    CASE(no_port), CASE(null_port), CASE(never_opened), CASE(accept_never_opened), CASE(closed), CASE(closed_meanwhile), CASE(close_twice),
-    CASE(close_another), CASE(close_nothing), CASE(look_for_nothing), CASE(unpublish_nothing), CASE(unpublish_another),
-    CASE(look_for_unpublished), CASE(publish_twice), CASE(bad_root), CASE(bad_info), CASE(bad_comm), CASE(two_groups), CASE(bad_socket),
-    CASE(no_socket), CASE(nobody_connects), CASE(nobody_accepts),
+    CASE(no_port),
+    CASE(null_port),
+    CASE(never_opened),
+    CASE(accept_never_opened),
+    CASE(closed),
+    CASE(closed_meanwhile),
+    CASE(close_twice),
+    CASE(close_another),
+    CASE(close_nothing),
+    CASE(look_for_nothing),
+    CASE(unpublish_nothing),
+    CASE(unpublish_another),
+    CASE(look_for_unpublished),
+    CASE(publish_twice),
+    CASE(bad_root),
+    CASE(bad_info),
+    CASE(bad_comm),
+    CASE(two_groups),
+    CASE(bad_socket),
+    CASE(no_socket),
+    CASE(nobody_connects),
+    CASE(nobody_accepts),
 };
 
 static const char *name_of(int class)
 {
     switch (class) {
 #define NAME(class) case class: return #class
-    NAME(MPI_SUCCESS); NAME(MPI_ERR_PORT); NAME(MPI_ERR_NAME); NAME(MPI_ERR_SERVICE); NAME(MPI_ERR_ROOT); NAME(MPI_ERR_INFO);
-    NAME(MPI_ERR_COMM); NAME(MPI_ERR_ARG);
+        NAME(MPI_SUCCESS);
+        NAME(MPI_ERR_PORT);
+        NAME(MPI_ERR_NAME);
+        NAME(MPI_ERR_SERVICE);
+        NAME(MPI_ERR_ROOT);
+        NAME(MPI_ERR_INFO);
+        NAME(MPI_ERR_COMM);
+        NAME(MPI_ERR_ARG);
     default: return "another class";
     }
 }

@@ -1,4 +1,5 @@
-/* Every rank prints many lines without a call of MPI in between, by functions that take turns, and says on stderr how many KiB of memory the process gained. */
+/* Every rank prints many lines without a call of MPI in between, by functions that take turns, and says on
+ * stderr how many KiB of memory the process gained. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A profiler written against PMPI (MPI 4.1 chapter 15): its MPI_Send replaces the library's, for each rank. */
+/* A profiler written against PMPI (MPI 4.1 chapter 15): its MPI_Send replaces the library's, for each
+ * rank. */
 #include <mpi.h>
 #include <stdio.h>
 

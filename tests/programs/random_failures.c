@@ -1,8 +1,11 @@
-/* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives, after each of which all agree whether it went well and those that
- * are left go on by themselves if not. Each rank that is left prints a hash of what its calls gave and when.
+/* Random programs whose ranks fail while the others go on (-xsim-ft): steps of messages and collectives,
+ * after each of which all agree whether it went well and those that are left go on by themselves if not. Each
+ * rank that is left prints a hash of what its calls gave and when.
  *
- *     random_failures SEED STEPS [KINDS [FILE [LOG]]]     KINDS: which kinds of steps, a bit each (31 unless told, 1023 are all); FILE: how names of files begin
- *                                                         (kind 128); with LOG each call is printed */
+ *     random_failures SEED STEPS [KINDS [FILE [LOG]]]
+ *
+ * KINDS: which kinds of steps, a bit each (default 31, 1023 are all); FILE: how names of files begin (kind
+ * 128); with LOG each call is printed */
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -50,10 +53,12 @@ static void compute(void) { xsim_compute(mine(9) * 1.3e-6); }
 /* Each with a partner, in ways that one draws for all. */
 static void pairs(int me, int size)
 {
-    int way = shared(4), offset = 1 + shared(size - 1), to = (me + offset) % size, from = (me + size - offset) % size, in = -1;
+    int way = shared(4), offset = 1 + shared(size - 1), to = (me + offset) % size,
+        from = (me + size - offset) % size, in = -1;
     MPI_Request requests[2];
     if (way == 0) {
-        ended("sendrecv", MPI_Sendrecv(&me, 1, MPI_INT, to, 1, &in, 1, MPI_INT, from, 1, comm, MPI_STATUS_IGNORE));
+        ended("sendrecv",
+              MPI_Sendrecv(&me, 1, MPI_INT, to, 1, &in, 1, MPI_INT, from, 1, comm, MPI_STATUS_IGNORE));
     } else if (way == 1) {
         ended("send", MPI_Send(&me, 1, MPI_INT, to, 2, comm));
         compute();
@@ -77,7 +82,8 @@ static void incast(int me, int size)
 {
     int root = shared(size), ways = shared(3), in = -1;
     if (me != root) {
-        ended("send", ways == 2 ? MPI_Ssend(&me, 1, MPI_INT, root, 4, comm) : MPI_Send(&me, 1, MPI_INT, root, 4, comm));
+        ended("send", ways == 2 ? MPI_Ssend(&me, 1, MPI_INT, root, 4, comm)
+                                : MPI_Send(&me, 1, MPI_INT, root, 4, comm));
         return;
     }
     for (int i = 1; i < size && !broken; i++) {
@@ -89,7 +95,9 @@ static void incast(int me, int size)
         } else {
             MPI_Request request;
             ended("irecv", MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 4, comm, &request));
-            while (request != MPI_REQUEST_NULL && ended("wait any", MPI_Wait(&request, &status)) != MPI_SUCCESS && request != MPI_REQUEST_NULL) {
+            while (request != MPI_REQUEST_NULL &&
+                   ended("wait any", MPI_Wait(&request, &status)) != MPI_SUCCESS &&
+                   request != MPI_REQUEST_NULL) {
                 int acknowledged;
                 ended("ack", MPIX_Comm_ack_failed(comm, size, &acknowledged));
                 note(acknowledged);
@@ -147,7 +155,8 @@ static void windows(int me, int size)
 {
     int way = shared(3), to = (me + 1 + mine(size - 1)) % size, one = 1, got = 0, *memory;
     MPI_Win win;
-    if (ended("win_allocate", MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, comm, &memory, &win)) != MPI_SUCCESS)
+    if (ended("win_allocate", MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, comm, &memory,
+                                               &win)) != MPI_SUCCESS)
         return;
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     compute();
@@ -181,11 +190,14 @@ static void windows(int me, int size)
 /* Each with a partner, in partitions. */
 static void partitions(int me, int size)
 {
-    int offset = 1 + shared(size - 1), to = (me + offset) % size, from = (me + size - offset) % size, out[3] = {me, me, me}, in[3] = {-1, -1, -1};
+    int offset = 1 + shared(size - 1), to = (me + offset) % size, from = (me + size - offset) % size,
+        out[3] = {me, me, me}, in[3] = {-1, -1, -1};
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    if (ended("precv_init", MPI_Precv_init(in, 3, 1, MPI_INT, from, 6, comm, MPI_INFO_NULL, &requests[0])) == MPI_SUCCESS)
+    if (ended("precv_init", MPI_Precv_init(in, 3, 1, MPI_INT, from, 6, comm, MPI_INFO_NULL, &requests[0])) ==
+        MPI_SUCCESS)
         ended("start", MPI_Start(&requests[0]));
-    if (ended("psend_init", MPI_Psend_init(out, 3, 1, MPI_INT, to, 6, comm, MPI_INFO_NULL, &requests[1])) == MPI_SUCCESS) {
+    if (ended("psend_init", MPI_Psend_init(out, 3, 1, MPI_INT, to, 6, comm, MPI_INFO_NULL, &requests[1])) ==
+        MPI_SUCCESS) {
         ended("start", MPI_Start(&requests[1]));
         for (int i = 0; i < 3; i++) {
             compute();
@@ -203,20 +215,24 @@ static void partitions(int me, int size)
 /* A file is opened, used in one of several ways and closed. */
 static void files(int me, int size, int step)
 {
-    int way = shared(8), keeps = shared(2), in[4] = {-1, -1, -1, -1}, out[4] = {me, me + 1, me + 2, me + 3}, bytes = sizeof out;
+    int way = shared(8), keeps = shared(2), in[4] = {-1, -1, -1, -1}, out[4] = {me, me + 1, me + 2, me + 3},
+        bytes = sizeof out;
     char path[4096];
     MPI_File file;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Offset at = -1;
     snprintf(path, sizeof path, "%s.%d", name, step);
-    if (ended("open", MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | (keeps ? 0 : MPI_MODE_DELETE_ON_CLOSE), MPI_INFO_NULL, &file)) != MPI_SUCCESS)
+    if (ended("open", MPI_File_open(comm, path,
+                                    MPI_MODE_CREATE | MPI_MODE_RDWR | (keeps ? 0 : MPI_MODE_DELETE_ON_CLOSE),
+                                    MPI_INFO_NULL, &file)) != MPI_SUCCESS)
         return;
     compute();
     switch (way) {
     case 0:
         ended("write_at_all", MPI_File_write_at_all(file, me * bytes, out, 4, MPI_INT, MPI_STATUS_IGNORE));
         compute();
-        ended("read_at_all", MPI_File_read_at_all(file, (me + 1) % size * bytes, in, 4, MPI_INT, MPI_STATUS_IGNORE));
+        ended("read_at_all",
+              MPI_File_read_at_all(file, (me + 1) % size * bytes, in, 4, MPI_INT, MPI_STATUS_IGNORE));
         break;
     case 1:
         ended("set_view", MPI_File_set_view(file, me * bytes, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
@@ -227,14 +243,16 @@ static void files(int me, int size, int step)
         ended("write_ordered", MPI_File_write_ordered(file, out, 1 + mine(4), MPI_INT, MPI_STATUS_IGNORE));
         break;
     case 3:
-        ended("iwrite_at_all", MPI_File_iwrite_at_all(file, (size - 1 - me) * bytes, out, 4, MPI_INT, &request));
+        ended("iwrite_at_all",
+              MPI_File_iwrite_at_all(file, (size - 1 - me) * bytes, out, 4, MPI_INT, &request));
         compute();
         ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
         ended("iread_at_all", MPI_File_iread_at_all(file, me * bytes, in, 4, MPI_INT, &request));
         ended("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
         break;
     case 4:
-        if (ended("write_at_all_begin", MPI_File_write_at_all_begin(file, me * bytes, out, 4, MPI_INT)) == MPI_SUCCESS) {
+        if (ended("write_at_all_begin", MPI_File_write_at_all_begin(file, me * bytes, out, 4, MPI_INT)) ==
+            MPI_SUCCESS) {
             compute();
             ended("write_at_all_end", MPI_File_write_at_all_end(file, out, MPI_STATUS_IGNORE));
         }
@@ -265,11 +283,13 @@ static void files(int me, int size, int step)
     note(file == MPI_FILE_NULL);
 }
 
-/* The odd and the even meet, by leaders or at a port, agree among themselves and go on as those that are left. */
+/* The odd and the even meet, by leaders or at a port, agree among themselves and go on as those that are
+ * left. */
 static void groups(int me, int size)
 {
     char port[MPI_MAX_PORT_NAME] = "";
-    int side = me % 2, way = shared(3), root = way == 1 ? 0 : (size + !side) / 2 - 1, good, sum = 0, members, code;
+    int side = me % 2, way = shared(3), root = way == 1 ? 0 : (size + !side) / 2 - 1, good, sum = 0, members,
+        code;
     MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL, left = MPI_COMM_NULL;
     if (way > 0 && me == 0)
         MPI_Open_port(MPI_INFO_NULL, port);
@@ -280,7 +300,8 @@ static void groups(int me, int size)
         if (way == 0)
             ended("intercomm_create", MPI_Intercomm_create(half, 0, comm, !side, 8, &inter));
         else if (port[0])
-            ended(side ? "connect" : "accept", (side ? MPI_Comm_connect : MPI_Comm_accept)(port, MPI_INFO_NULL, root, half, &inter));
+            ended(side ? "connect" : "accept",
+                  (side ? MPI_Comm_connect : MPI_Comm_accept)(port, MPI_INFO_NULL, root, half, &inter));
     }
     if (inter != MPI_COMM_NULL) {
         MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
@@ -336,7 +357,8 @@ static void let_go(MPI_Request *request)
         MPI_Request_free(request);
 }
 
-/* A receive that has not come to its end, maybe because somebody has failed: cancelled, freed, or asked for again. */
+/* A receive that has not come to its end, maybe because somebody has failed: cancelled, freed, or asked for
+ * again. */
 static void give_up(MPI_Request *request)
 {
     MPI_Status status;
@@ -359,8 +381,9 @@ static void give_up(MPI_Request *request)
     note(done << 1 | gone);
 }
 
-/* Receives for any source and named ones, probes, and sends that may have no receive. Whoever lives has sent before it waits, so that
- * only a failure keeps a message away; who has acknowledged one waits for nothing without an end. */
+/* Receives for any source and named ones, probes, and sends that may have no receive. Whoever lives has sent
+ * before it waits, so that only a failure keeps a message away; who has acknowledged one waits for nothing
+ * without an end. */
 static void sources(int me, int size)
 {
     static int out[64], in[64][2];
@@ -369,7 +392,8 @@ static void sources(int me, int size)
     for (int round = 0; round < rounds; round++) {
         int tag = 100 + 10 * (next / 4) + round, ways = shared(4), mode = mine(5);
         int offsets[2] = {1 + shared(size - 1), 1 + shared(size - 1)}, *got = in[next % 64], done = 0;
-        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL},
+                    sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
         MPI_Status statuses[2];
         MPI_Message message;
         got[0] = got[1] = -1;
@@ -378,12 +402,14 @@ static void sources(int me, int size)
             xsim_fail();
         for (int i = 0; i < 2 && mode < 3; i++) {
             int from = mine(3) ? MPI_ANY_SOURCE : (me + size - offsets[i]) % size;
-            ended("irecv", MPI_Irecv(&got[i], 1, MPI_INT, from, tag + 5 * (ways & 1 & i), comm, &requests[i]));
+            ended("irecv",
+                  MPI_Irecv(&got[i], 1, MPI_INT, from, tag + 5 * (ways & 1 & i), comm, &requests[i]));
         }
         for (int i = 0; i < 2; i++) {
             int to = (me + offsets[i]) % size, *value = &out[next % 32 * 2 + i];
             *value = me * 2 + i;
-            ended("isend", (ways & 2 ? MPI_Issend : MPI_Isend)(value, 1, MPI_INT, to, tag + 5 * (ways & 1 & i), comm, &sends[i]));
+            ended("isend", (ways & 2 ? MPI_Issend : MPI_Isend)(value, 1, MPI_INT, to,
+                                                               tag + 5 * (ways & 1 & i), comm, &sends[i]));
         }
         compute();
         next++;

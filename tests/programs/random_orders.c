@@ -1,16 +1,18 @@
 /*
- * A random program whose ranks depend on each other's order and time as much as MPI lets them: messages in every mode, receives for any
- * source beside named ones, probes, tests, waits for any and some, cancelling, nonblocking collectives, all interleaved.
+ * A random program whose ranks depend on each other's order and time as much as MPI lets them: messages in
+ * every mode, receives for any source beside named ones, probes, tests, waits for any and some, cancelling,
+ * nonblocking collectives, all interleaved.
  *
  *     random_orders SEED SCENES [KINDS [PROGRAMS]]
  *
- * Each scene is a plan that all ranks draw alike: events at steps of one time line, where what blocks needs only events at earlier steps
- * of other ranks. So no order of running the ranks leads to a deadlock. KINDS is a sum of 1 (messages), 2 (any source), 4 (collectives),
- * 8 (cancelling), 16 (probes), 32 (computation), 64 (with 8: also receives whose sender waits for the match); all unless told.
+ * Each scene is a plan that all ranks draw alike: events at steps of one time line, where what blocks needs
+ * only events at earlier steps of other ranks. So no order of running the ranks leads to a deadlock. KINDS is
+ * a sum of 1 (messages), 2 (any source), 4 (collectives), 8 (cancelling), 16 (probes), 32 (computation), 64
+ * (with 8: also receives whose sender waits for the match); all unless told.
  *
- * Each rank prints a hash of what MPI determines, one of orders and clocks, and its clock: `rank 3: values ... orders ... at ... ps`.
- * PROGRAMS with the seeds from SEED on run one after the other, each on communicators of its own (1 unless
- * told).
+ * Each rank prints a hash of what MPI determines, one of orders and clocks, and its clock: `rank 3: values
+ * ... orders ... at ... ps`. PROGRAMS with the seeds from SEED on run one after the other, each on
+ * communicators of its own (1 unless told).
  */
 #include "check.h"
 #include <math.h>
@@ -20,7 +22,15 @@
 enum { MOST_EVENTS = 4000, MOST_OPEN = 400, MOST_BYTES = 6000, LAST = 100000, MOST_RANKS = 256 };
 enum Kind { SEND, RECEIVE, COMPLETE, COLLECTIVE, PROBED, POST, CANCEL, FETCH, SLEEP, BOTH };
 enum Mode { STANDARD, SYNCHRONOUS, BUFFERED };
-enum { MESSAGES = 1, WILD = 2, COLLECTIVES = 4, CANCELLING = 8, PROBES = 16, COMPUTING = 32, CANCELLING_WAITED = 64 };
+enum {
+    MESSAGES = 1,
+    WILD = 2,
+    COLLECTIVES = 4,
+    CANCELLING = 8,
+    PROBES = 16,
+    COMPUTING = 32,
+    CANCELLING_WAITED = 64
+};
 
 /* What a rank does at a step. `open` is the request that it starts or completes. */
 typedef struct {
@@ -95,14 +105,16 @@ static int size_drawn(void)
     return sizes[draw(8)];
 }
 
-/* A send at some step after `low`: when it is posted. Nonblocking, it is completed after `receive`, the step at which its receive is there. */
+/* A send at some step after `low`: when it is posted. Nonblocking, it is completed after `receive`, the step
+ * at which its receive is there. */
 static int plan_send(int low, int receive, int from, int to, int tag, int bytes, MPI_Comm comm)
 {
     int mode = draw(4) % 3, blocks = draw(3) == 0 && (mode == BUFFERED || receive < LAST), step = after(low);
     if (blocks && mode != BUFFERED && step <= receive)
         step = after(receive);
     Event *send = plan(step, SEND, from);
-    send->peer = to, send->tag = tag, send->bytes = bytes, send->mode = mode, send->comm = comm, send->open = blocks ? -1 : started();
+    send->peer = to, send->tag = tag, send->bytes = bytes, send->mode = mode, send->comm = comm,
+    send->open = blocks ? -1 : started();
     if (!blocks)
         completed(after(step > receive ? step : receive), from, send->open);
     return step;
@@ -112,25 +124,29 @@ static void plan_messages(void)
 {
     int many = 2 + draw(3 * size < 60 ? 3 * size : 60);
     for (int i = 0; i < many; i++) {
-        int from = draw(size), to = draw(size), posted = after(0), tag = next_tag++, bytes = size_drawn(), in_a_row = draw(5) ? 1 : 3;
+        int from = draw(size), to = draw(size), posted = after(0), tag = next_tag++, bytes = size_drawn(),
+            in_a_row = draw(5) ? 1 : 3;
         int last = 0, blocks = 0;
         for (int j = 0; j < in_a_row; j++) {
             int sent = plan_send(0, posted, from, to, tag, bytes, named);
             last = sent > last ? sent : last;
             /* A receive may block only where its sender does not wait for it. */
-            blocks = in_a_row == 1 && events[count - 1].kind == SEND && events[count - 1].mode == BUFFERED && draw(2);
+            blocks = in_a_row == 1 && events[count - 1].kind == SEND && events[count - 1].mode == BUFFERED &&
+                     draw(2);
         }
         for (int j = 0; j < in_a_row; j++) {
             int step = blocks ? after(last) : posted;
             Event *receive = plan(step, RECEIVE, to);
-            receive->peer = from, receive->tag = tag, receive->bytes = bytes, receive->open = blocks ? -1 : started();
+            receive->peer = from, receive->tag = tag, receive->bytes = bytes,
+            receive->open = blocks ? -1 : started();
             if (!blocks)
                 completed(after(last > step ? last : step), to, receive->open);
         }
     }
 }
 
-/* Several senders and a receiver `to` that takes any source; or one sender, and receives that name it beside receives that do not. */
+/* Several senders and a receiver `to` that takes any source; or one sender, and receives that name it beside
+ * receives that do not. */
 static void plan_wild(int to)
 {
     int many = 1 + draw(10), one = draw(3) == 0 ? draw(size) : -1, probed = kinds & PROBES && draw(3) == 0;
@@ -156,7 +172,8 @@ static void plan_wild(int to)
         }
         Event *receive = plan(posts[i], RECEIVE, to);
         receive->peer = one >= 0 && draw(2) ? one : MPI_ANY_SOURCE;
-        receive->tag = any_tag && draw(2) ? MPI_ANY_TAG : tag, receive->bytes = MOST_BYTES, receive->comm = wild, receive->open = started();
+        receive->tag = any_tag && draw(2) ? MPI_ANY_TAG : tag, receive->bytes = MOST_BYTES,
+        receive->comm = wild, receive->open = started();
         completed(after(last_send > last_post ? last_send : last_post), to, receive->open);
     }
 }
@@ -164,11 +181,13 @@ static void plan_wild(int to)
 static void plan_collective(void)
 {
     MPI_Comm comm = draw(3) ? named : half;
-    int step = after(0), which = draw(7), blocks = draw(2), bytes = size_drawn(), root = draw(1 + size / 2), request = started();
+    int step = after(0), which = draw(7), blocks = draw(2), bytes = size_drawn(), root = draw(1 + size / 2),
+        request = started();
     int seen = after(step);
     for (int who = 0; who < size; who++) {
         Event *call = plan(step, COLLECTIVE, who);
-        call->peer = root, call->mode = which, call->bytes = bytes, call->comm = comm, call->open = blocks ? -1 : request;
+        call->peer = root, call->mode = which, call->bytes = bytes, call->comm = comm,
+        call->open = blocks ? -1 : request;
         if (!blocks)
             completed(after(seen), who, request);
     }
@@ -184,7 +203,8 @@ static void plan_cancelled(void)
     /* Not drawn, so that the programs without these are what they were before there were any. */
     int mode = kinds & CANCELLING_WAITED ? tag % 3 : BUFFERED;
     Event *send = plan(sent, SEND, from);
-    send->peer = to, send->tag = tag, send->bytes = 4, send->mode = mode, send->open = mode == BUFFERED ? -1 : started();
+    send->peer = to, send->tag = tag, send->bytes = 4, send->mode = mode,
+    send->open = mode == BUFFERED ? -1 : started();
     int which = send->open, fetched = after(sent > cancelled ? sent : cancelled);
     Event *fetch = plan(fetched, FETCH, to);
     fetch->peer = from, fetch->tag = tag, fetch->open = post->open;
@@ -210,7 +230,8 @@ static void plan_rest(void)
 static int earlier(const void *one, const void *other)
 {
     const Event *a = one, *b = other;
-    return a->step != b->step ? (a->step > b->step) - (a->step < b->step) : (a->number > b->number) - (a->number < b->number);
+    return a->step != b->step ? (a->step > b->step) - (a->step < b->step)
+                              : (a->number > b->number) - (a->number < b->number);
 }
 
 /* Request number `which` is complete. */
@@ -381,7 +402,8 @@ static void collective(const Event *e)
     case 1:
         if (me == root)
             memcpy(out, in, (size_t)(8 * n));
-        later ? MPI_Ibcast(out, n, MPI_INT64_T, root, e->comm, request) : MPI_Bcast(out, n, MPI_INT64_T, root, e->comm);
+        later ? MPI_Ibcast(out, n, MPI_INT64_T, root, e->comm, request)
+              : MPI_Bcast(out, n, MPI_INT64_T, root, e->comm);
         break;
     case 2:
         later ? MPI_Ireduce(in, out, n, MPI_INT64_T, MPI_SUM, root, e->comm, request)
@@ -400,7 +422,8 @@ static void collective(const Event *e)
               : MPI_Alltoall(in, n, MPI_INT64_T, out, n, MPI_INT64_T, e->comm);
         break;
     default:
-        later ? MPI_Iscan(in, out, n, MPI_INT64_T, MPI_SUM, e->comm, request) : MPI_Scan(in, out, n, MPI_INT64_T, MPI_SUM, e->comm);
+        later ? MPI_Iscan(in, out, n, MPI_INT64_T, MPI_SUM, e->comm, request)
+              : MPI_Scan(in, out, n, MPI_INT64_T, MPI_SUM, e->comm);
     }
     if (later) {
         open[e->open].input = in;
@@ -434,7 +457,8 @@ static void run(const Event *e)
     case PROBED: probed(e); break;
     case POST:
         *posted = (Open){ .buffer = calloc(1, 8), .bytes = 4 };
-        MPI_Irecv(posted->buffer, 4, MPI_BYTE, pick(2) ? e->peer : MPI_ANY_SOURCE, e->tag, e->comm, &posted->request);
+        MPI_Irecv(posted->buffer, 4, MPI_BYTE, pick(2) ? e->peer : MPI_ANY_SOURCE, e->tag, e->comm,
+                  &posted->request);
         break;
     case CANCEL: cancel(e); break;
     case FETCH:
@@ -446,7 +470,8 @@ static void run(const Event *e)
     case SLEEP: usleep((useconds_t)e->bytes); break;
     default: {
         char *data = filled(e->bytes, e->number), *got = calloc(1, (size_t)e->bytes + 1);
-        MPI_Sendrecv(data, e->bytes, MPI_BYTE, e->peer, e->tag, got, e->bytes, MPI_BYTE, e->peer, e->tag, e->comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(data, e->bytes, MPI_BYTE, e->peer, e->tag, got, e->bytes, MPI_BYTE, e->peer, e->tag,
+                     e->comm, MPI_STATUS_IGNORE);
         value((uint64_t)e->number, hash(got, e->bytes));
         free(data);
         free(got);
@@ -504,8 +529,8 @@ int main(int argc, char **argv)
     kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 127;
     for (int program = 0, programs = argc > 4 ? atoi(argv[4]) : 1; program < programs; program++) {
         run_program(strtoull(argv[1], NULL, 10) + (uint64_t)program, atoi(argv[2]));
-        printf("rank %d: values %016llx orders %016llx at %lld ps\n", rank, (unsigned long long)values, (unsigned long long)orders,
-               llround(MPI_Wtime() * 1e12));
+        printf("rank %d: values %016llx orders %016llx at %lld ps\n", rank, (unsigned long long)values,
+               (unsigned long long)orders, llround(MPI_Wtime() * 1e12));
     }
     MPI_Finalize();
     return 0;

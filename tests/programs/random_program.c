@@ -1,18 +1,25 @@
 /*
- * A random program: phases drawn from a seed, the same on every rank, of messages, wildcards, probes, collectives of
- * every kind, blocking and not, on communicators that come and go.
+ * A random program: phases drawn from a seed, the same on every rank, of messages, wildcards, probes,
+ * collectives of every kind, blocking and not, on communicators that come and go.
  *
  *     random_program SEED PHASES
  *
- * Every rank prints a checksum of all that it received (with statuses, and the order in which wildcards matched) and of its
- * clock after each phase, and its clock at the end. However the simulator runs it, the output must be the same.
+ * Every rank prints a checksum of all that it received (with statuses, and the order in which wildcards
+ * matched) and of its clock after each phase, and its clock at the end. However the simulator runs it, the
+ * output must be the same.
  */
 #include "check.h"
 #include <math.h>
 #include <stdint.h>
 #include <unistd.h>
 
-enum { SLOTS = 6, MOST_MESSAGES = 40, MOST_RANKS = 20, MOST_COUNT = 400, BYTES = MOST_RANKS * MOST_COUNT * 16 };
+enum {
+    SLOTS = 6,
+    MOST_MESSAGES = 40,
+    MOST_RANKS = 20,
+    MOST_COUNT = 400,
+    BYTES = MOST_RANKS * MOST_COUNT * 16
+};
 
 static uint64_t seed, checksum = 1;
 static int phase;
@@ -100,7 +107,8 @@ static void messages(void)
     char *in[MOST_MESSAGES], *out[MOST_MESSAGES];
     int sizes[MOST_MESSAGES], sent = 0;
     for (int m = 0; m < many; m++) {
-        int from = (int)(shared(100 + m) % (uint64_t)members), to = (int)(shared(200 + m) % (uint64_t)members), bytes = bytes_of(300 + m);
+        int from = (int)(shared(100 + m) % (uint64_t)members),
+            to = (int)(shared(200 + m) % (uint64_t)members), bytes = bytes_of(300 + m);
         if (to != me)
             continue;
         in[received] = calloc(1, (size_t)bytes + 1);
@@ -111,7 +119,8 @@ static void messages(void)
     if (of(rank, 2) % 3 == 0)
         usleep((useconds_t)(of(rank, 3) % 50));
     for (int m = 0; m < many; m++) {
-        int from = (int)(shared(100 + m) % (uint64_t)members), to = (int)(shared(200 + m) % (uint64_t)members), bytes = bytes_of(300 + m);
+        int from = (int)(shared(100 + m) % (uint64_t)members),
+            to = (int)(shared(200 + m) % (uint64_t)members), bytes = bytes_of(300 + m);
         if (from != me)
             continue;
         int tag = (int)(shared(400 + m) % 3);
@@ -226,7 +235,8 @@ static void multiply(void *left, void *right, int *count, MPI_Datatype *datatype
     (void)datatype;
     uint32_t *a = left, *b = right;
     for (int i = 0; i < *count; i++, a += 4, b += 4) {
-        uint32_t product[4] = { a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3] };
+        uint32_t product[4] = { a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
+                                a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3] };
         memcpy(b, product, sizeof product);
     }
     products += (uint64_t)*count;
@@ -235,7 +245,8 @@ static void multiply(void *left, void *right, int *count, MPI_Datatype *datatype
 static MPI_Op product;
 static MPI_Datatype matrix;
 
-/* Neighbours of a communicator with a topology, -1 for those that do not exist: how many send to this rank, and how many it sends to. */
+/* Neighbours of a communicator with a topology, -1 for those that do not exist: how many send to this rank,
+ * and how many it sends to. */
 static int neighbours(MPI_Comm comm, int kind, int *from, int *to, int *receivers)
 {
     int senders = 0, weighted, weights[MOST_RANKS];
@@ -256,10 +267,12 @@ static int neighbours(MPI_Comm comm, int kind, int *from, int *to, int *receiver
 }
 
 /* A neighbourhood collective; how much goes from a to b is known to both. */
-static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char *out, int counts[4][MOST_RANKS])
+static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char *out,
+                                 int counts[4][MOST_RANKS])
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    int me, from[MOST_RANKS], to[MOST_RANKS], receivers, senders = neighbours(comm, kind, from, to, &receivers);
+    int me, from[MOST_RANKS], to[MOST_RANKS], receivers,
+        senders = neighbours(comm, kind, from, to, &receivers);
     int late = (int)(shared(k + 2) % 3) == 0, n = (int)(shared(k + 3) % 50);
     MPI_Comm_rank(comm, &me);
     int *mine = counts[0], *where = counts[1], *theirs = counts[2], *whence = counts[3];
@@ -273,7 +286,8 @@ static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char 
     }
     switch (shared(k + 4) % 4) {
     case 0:
-        late ? MPI_Ineighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm, &r) : MPI_Neighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
+        late ? MPI_Ineighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm, &r)
+             : MPI_Neighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
         break;
     case 1:
         late ? MPI_Ineighbor_alltoall(in, n, matrix, out, 4 * n, MPI_UINT32_T, comm, &r)
@@ -303,7 +317,8 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     int me, members, type_size;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &members);
-    int kind = (int)(shared(k) % 15), root = (int)(shared(k + 1) % (uint64_t)members), late = (int)(shared(k + 2) % 5) / 2;
+    int kind = (int)(shared(k) % 15), root = (int)(shared(k + 1) % (uint64_t)members),
+        late = (int)(shared(k + 2) % 5) / 2;
     int again = late == 2;
     int count = (int)(shared(k + 3) % 4 == 0 ? shared(k + 4) % MOST_COUNT : shared(k + 4) % 9), n = count;
     static const MPI_Datatype types[] = { MPI_INT, MPI_DOUBLE, MPI_UNSIGNED_CHAR, MPI_UINT64_T };
@@ -345,7 +360,8 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
         case 0: MPI_Barrier_init(comm, MPI_INFO_NULL, &r); break;
         case 1: MPI_Bcast_init(out, n, type, root, comm, MPI_INFO_NULL, &r); break;
         case 3: MPI_Allreduce_init(in, out, n, type, op, comm, MPI_INFO_NULL, &r); break;
-        default: MPI_Gatherv_init(in, blocks[me], type, out, mine, where, type, root, comm, MPI_INFO_NULL, &r);
+        default:
+            MPI_Gatherv_init(in, blocks[me], type, out, mine, where, type, root, comm, MPI_INFO_NULL, &r);
         }
         MPI_Start(&r);
         return r;
@@ -357,9 +373,17 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
             memcpy(out, in, (size_t)(n * type_size));
         late ? MPI_Ibcast(out, n, type, root, comm, &r) : MPI_Bcast(out, n, type, root, comm);
         break;
-    case 2: late ? MPI_Ireduce(in, out, n, type, op, root, comm, &r) : MPI_Reduce(in, out, n, type, op, root, comm); break;
-    case 3: late ? MPI_Iallreduce(in, out, n, type, op, comm, &r) : MPI_Allreduce(in, out, n, type, op, comm); break;
-    case 4: late ? MPI_Igather(in, n, type, out, n, type, root, comm, &r) : MPI_Gather(in, n, type, out, n, type, root, comm); break;
+    case 2:
+        late ? MPI_Ireduce(in, out, n, type, op, root, comm, &r)
+             : MPI_Reduce(in, out, n, type, op, root, comm);
+        break;
+    case 3:
+        late ? MPI_Iallreduce(in, out, n, type, op, comm, &r) : MPI_Allreduce(in, out, n, type, op, comm);
+        break;
+    case 4:
+        late ? MPI_Igather(in, n, type, out, n, type, root, comm, &r)
+             : MPI_Gather(in, n, type, out, n, type, root, comm);
+        break;
     case 5:
         late ? MPI_Igatherv(in, blocks[me], type, out, mine, where, type, root, comm, &r)
              : MPI_Gatherv(in, blocks[me], type, out, mine, where, type, root, comm);
@@ -368,12 +392,18 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
         late ? MPI_Iscatterv(in, mine, where, type, out, blocks[me], type, root, comm, &r)
              : MPI_Scatterv(in, mine, where, type, out, blocks[me], type, root, comm);
         break;
-    case 7: late ? MPI_Iallgather(in, n, type, out, n, type, comm, &r) : MPI_Allgather(in, n, type, out, n, type, comm); break;
+    case 7:
+        late ? MPI_Iallgather(in, n, type, out, n, type, comm, &r)
+             : MPI_Allgather(in, n, type, out, n, type, comm);
+        break;
     case 8:
         late ? MPI_Iallgatherv(in, blocks[me], type, out, mine, where, type, comm, &r)
              : MPI_Allgatherv(in, blocks[me], type, out, mine, where, type, comm);
         break;
-    case 9: late ? MPI_Ialltoall(in, n, type, out, n, type, comm, &r) : MPI_Alltoall(in, n, type, out, n, type, comm); break;
+    case 9:
+        late ? MPI_Ialltoall(in, n, type, out, n, type, comm, &r)
+             : MPI_Alltoall(in, n, type, out, n, type, comm);
+        break;
     case 10:
         if (!late && shared(k + 13) % 2 == 0) {
             /* The same with the places in bytes. */
@@ -387,10 +417,12 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
              : MPI_Alltoallv(in, mine, where, type, out, theirs, whence, type, comm);
         break;
     case 11:
-        late ? MPI_Ireduce_scatter(in, out, mine, type, op, comm, &r) : MPI_Reduce_scatter(in, out, mine, type, op, comm);
+        late ? MPI_Ireduce_scatter(in, out, mine, type, op, comm, &r)
+             : MPI_Reduce_scatter(in, out, mine, type, op, comm);
         break;
     case 12:
-        late ? MPI_Ireduce_scatter_block(in, out, n, type, op, comm, &r) : MPI_Reduce_scatter_block(in, out, n, type, op, comm);
+        late ? MPI_Ireduce_scatter_block(in, out, n, type, op, comm, &r)
+             : MPI_Reduce_scatter_block(in, out, n, type, op, comm);
         break;
     case 13: late ? MPI_Iscan(in, out, n, type, op, comm, &r) : MPI_Scan(in, out, n, type, op, comm); break;
     default: late ? MPI_Iexscan(in, out, n, type, op, comm, &r) : MPI_Exscan(in, out, n, type, op, comm);
@@ -420,7 +452,8 @@ static void collectives(void)
         int me, members, got = -1;
         MPI_Comm_rank(comm, &me);
         MPI_Comm_size(comm, &members);
-        MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % members, 5, &got, 1, MPI_INT, (me + members - 1) % members, 5, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % members, 5, &got, 1, MPI_INT, (me + members - 1) % members,
+                     5, comm, MPI_STATUS_IGNORE);
         note((uint64_t)got);
         note_clock();
     }
@@ -460,7 +493,8 @@ static void collectives(void)
     }
 }
 
-/* What is asked for at once: the root of a broadcast is through with it, the others may not be; a message nobody has sent is not there. */
+/* What is asked for at once: the root of a broadcast is through with it, the others may not be; a message
+ * nobody has sent is not there. */
 static void asked_at_once(void)
 {
     MPI_Comm pair;
@@ -519,7 +553,8 @@ static void communicators(void)
     switch (shared(2) % 6) {
     case 0: MPI_Comm_dup(parent, &made); break;
     case 5: {
-        /* Edges one to three ahead, the first of them twice; those that come in are listed the other way round. */
+        /* Edges one to three ahead, the first of them twice; those that come in are listed the other way
+         * round. */
         int from[4], to[4], weights[4] = { 1, 1, 2, 3 };
         for (int i = 0; i < 4; i++) {
             int step = i < 2 ? 1 : i;
@@ -585,8 +620,8 @@ int main(int argc, char **argv)
         default: collectives();
         }
 #ifdef TRACE
-        printf("rank %d phase %d kind %d: %016llx at %lld ps\n", rank, phase, (int)(shared(-1) % 9), (unsigned long long)checksum,
-               llround(MPI_Wtime() * 1e12));
+        printf("rank %d phase %d kind %d: %016llx at %lld ps\n", rank, phase, (int)(shared(-1) % 9),
+               (unsigned long long)checksum, llround(MPI_Wtime() * 1e12));
 #endif
     }
     note_bytes(history, sizeof history);

@@ -1,12 +1,13 @@
-/* Makes random epochs on random windows and checks what they find. Prints what must not depend on how it is run.
+/* Makes random epochs on random windows and checks what they find. Prints what must not depend on how it is
+ * run.
  *
  *     random_windows SEED [EPOCHS [KINDS [PROGRAMS]]]
  *
- * Each rank has a slice of every member's memory to itself, of which origin and target keep a model. Behind the slices
- * lie counters that all ranks use at once: what an atomic access finds there is the order of the accesses. A second
- * window with such counters is open to all from begin to end. Each rank prints a digest of data, which depends on no
- * machine, and one of orders and times. KINDS is the sum of 1 fences, 2 groups, 4 locks, 8 locks of all.
- * PROGRAMS with the seeds from SEED on run one after the other (1 unless told). */
+ * Each rank has a slice of every member's memory to itself, of which origin and target keep a model. Behind
+ * the slices lie counters that all ranks use at once: what an atomic access finds there is the order of the
+ * accesses. A second window with such counters is open to all from begin to end. Each rank prints a digest of
+ * data, which depends on no machine, and one of orders and times. KINDS is the sum of 1 fences, 2 groups, 4
+ * locks, 8 locks of all. PROGRAMS with the seeds from SEED on run one after the other (1 unless told). */
 #include "check.h"
 #include <unistd.h>
 
@@ -115,14 +116,16 @@ static void issue(int what, MPI_Op op, long *data, long *got, int count, int str
         if (by_request) MPI_Rget(got, count, MPI_LONG, target, place, elements, type, win, request);
         else MPI_Get(got, count, MPI_LONG, target, place, elements, type, win);
     } else if (what == 2) {
-        if (by_request) MPI_Raccumulate(data, count, MPI_LONG, target, place, elements, type, op, win, request);
+        if (by_request)
+            MPI_Raccumulate(data, count, MPI_LONG, target, place, elements, type, op, win, request);
         else MPI_Accumulate(data, count, MPI_LONG, target, place, elements, type, op, win);
     } else {
         if (by_request)
-            MPI_Rget_accumulate(data, count, MPI_LONG, got, count, MPI_LONG, target, place, elements, type, op, win,
-                                request);
+            MPI_Rget_accumulate(data, count, MPI_LONG, got, count, MPI_LONG, target, place, elements, type,
+                                op, win, request);
         else
-            MPI_Get_accumulate(data, count, MPI_LONG, got, count, MPI_LONG, target, place, elements, type, op, win);
+            MPI_Get_accumulate(data, count, MPI_LONG, got, count, MPI_LONG, target, place, elements, type, op,
+                               win);
     }
     if (stride > 1) MPI_Type_free(&type);
 }
@@ -159,7 +162,11 @@ static void use_slice(u64 key, int origin, int target, long *model, int locks)
             else if (op == MPI_REPLACE || value > *cell) *cell = value;
         }
         if (!mine) continue;
-        issue(mode == 0 ? 0 : mode == 2 ? 1 : fetches ? 3 : 2, op, data, got, length, stride, target, index, by_request);
+        issue(mode == 0   ? 0
+              : mode == 2 ? 1
+              : fetches   ? 3
+                          : 2,
+              op, data, got, length, stride, target, index, by_request);
         if (draw(k, 8, 4) == 0) compute(k);
         if (locks && draw(k, 9, 4) == 0) MPI_Win_flush(target, win);
         if (locks && draw(k, 9, 4) == 1) MPI_Win_flush_local(target, win);
@@ -179,7 +186,8 @@ static void use_counters(u64 key, int origin, int target, int locks)
         data[0] = 1 + what;
         MPI_Aint place = at(target, index);
         if (what == 0) MPI_Accumulate(data, 1, MPI_LONG, target, place, 1, MPI_LONG, MPI_SUM, win);
-        if (what == 1 || what == 2) MPI_Fetch_and_op(data, expect(NULL, 1), MPI_LONG, target, place, MPI_SUM, win);
+        if (what == 1 || what == 2)
+            MPI_Fetch_and_op(data, expect(NULL, 1), MPI_LONG, target, place, MPI_SUM, win);
         if (what == 3) issue(3, MPI_SUM, data, expect(NULL, 1), 1, 1, target, index, locks && draw(k, 3, 2));
         if (what == 4) {
             data[0] = origin + 1 + i;
@@ -208,7 +216,8 @@ static void use_aux(u64 key)
     }
 }
 
-static int edge(u64 key, int origin, int target) { return draw(key_of(key, 400), (u64)(origin * 64 + target), 3) != 0; }
+static int edge(u64 key, int origin, int target)
+{ return draw(key_of(key, 400), (u64)(origin * 64 + target), 3) != 0; }
 
 static void access_all(u64 key, int only, int locks)
 {
@@ -350,7 +359,8 @@ static void few_epochs(u64 key, int epochs, int kinds)
         u64 k = key_of(key, 1000 + (u64)i);
         int how = draw(k, 1, 4);
         while (!(kinds >> how & 1)) how = (how + 1) % 4;
-        /* Locks may follow a fence at once. After a group's epoch a rank must not be locked before its own is over. */
+        /* Locks may follow a fence at once. After a group's epoch a rank must not be locked before its own is
+         * over. */
         if (how >= 2 && last != 0) MPI_Barrier(comm);
         if (last >= 2 && how < 2) MPI_Barrier(comm);
         epoch(k, how);

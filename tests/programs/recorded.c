@@ -1,4 +1,5 @@
-/* Calls of most chapters whose outcome is the same on every MPI: recorded under mpirun and on virtual ranks, they give equal traces. */
+/* Calls of most chapters whose outcome is the same on every MPI: recorded under mpirun and on virtual ranks,
+ * they give equal traces. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -6,7 +7,8 @@ enum { STEPS = 5, MANY = 8 };
 
 static int rank, size, next, before;
 
-/* Requests that are complete at once may share one handle; they are started in one variable and waited for in another order. */
+/* Requests that are complete at once may share one handle; they are started in one variable and waited for in
+ * another order. */
 static void nonblocking(void)
 {
     MPI_Request requests[2 * MANY], one;
@@ -94,7 +96,8 @@ static void waits_for_some(void)
 
 static void collectives(void)
 {
-    int *all = calloc((size_t)size * 4, sizeof(int)), *counts = calloc((size_t)size, sizeof(int)), *displacements = calloc((size_t)size, sizeof(int));
+    int *all = calloc((size_t)size * 4, sizeof(int)), *counts = calloc((size_t)size, sizeof(int)),
+        *displacements = calloc((size_t)size, sizeof(int));
     int one = rank, sum;
     struct { double value; int place; } least = { rank, rank }, found;
     MPI_Request request;
@@ -125,7 +128,8 @@ static void communicators(void)
     MPI_Comm half, copy, single, grid, both, merged, graph, later;
     MPI_Group world, few;
     MPI_Request request;
-    int flag, result, dims[2] = { 0, 0 }, periods[2] = { 1, 0 }, coords[2], low, high, list[2] = { size - 1, 0 }, sum;
+    int flag, result, dims[2] = { 0, 0 }, periods[2] = { 1, 0 }, coords[2], low, high,
+                      list[2] = { size - 1, 0 }, sum;
     MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : rank % 2, -rank, &half);
     if (half != MPI_COMM_NULL) {
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, half);
@@ -157,7 +161,8 @@ static void communicators(void)
     int sum4[4] = { 0 };
     MPI_Neighbor_allgather(&rank, 1, MPI_INT, sum4, 1, MPI_INT, grid);
     MPI_Comm_free(&grid);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &graph);
     MPI_Neighbor_alltoall(&rank, 1, MPI_INT, &sum, 1, MPI_INT, graph);
     MPI_Comm_free(&graph);
     if (size > 1) {
@@ -177,7 +182,8 @@ static void communicators(void)
 static void datatypes(void)
 {
     MPI_Datatype column, block, structure, wide;
-    int blocks[2] = { 1, 2 }, data[64] = { 0 }, sizes[2] = { 8, 8 }, parts[2] = { 2, 3 }, from[2] = { 1, 1 }, bytes;
+    int blocks[2] = { 1, 2 }, data[64] = { 0 }, sizes[2] = { 8, 8 }, parts[2] = { 2, 3 }, from[2] = { 1, 1 },
+        bytes;
     MPI_Aint places[2] = { 0, 8 }, bound, extent;
     MPI_Datatype types[2] = { MPI_DOUBLE, MPI_SHORT };
     MPI_Type_vector(8, 1, 8, MPI_INT, &column);
@@ -189,7 +195,8 @@ static void datatypes(void)
     MPI_Type_size(wide, &bytes);
     MPI_Type_get_extent(wide, &bound, &extent);
     for (int step = 0; step < STEPS; step++) {
-        MPI_Sendrecv(data, 1, column, next, 1, data + 1, 8, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(data, 1, column, next, 1, data + 1, 8, MPI_INT, before, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         MPI_Sendrecv(data, 1, block, next, 1, data, 1, block, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Type_free(&column);

@@ -15,7 +15,8 @@ static void expect(const int *data, int with)
         CHECK(data[i] == with + i);
 }
 
-/* The send is completed in one of several ways, its buffer overwritten, and only then the message received. */
+/* The send is completed in one of several ways, its buffer overwritten, and only then the message
+ * received. */
 static void completed_first(int *data, int *got, int left, int right)
 {
     for (int way = 0; way < 6; way++) {
@@ -58,14 +59,16 @@ static void completed_first(int *data, int *got, int left, int right)
             MPI_Mprobe(left, way, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
             MPI_Mrecv(got, COUNT, MPI_INT, &message, MPI_STATUS_IGNORE);
         } else
-            MPI_Recv(got, COUNT, MPI_INT, way == 3 ? MPI_ANY_SOURCE : left, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(got, COUNT, MPI_INT, way == 3 ? MPI_ANY_SOURCE : left, way, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         expect(got, 1000 * left + way);
         if (way >= 4)
             MPI_Request_free(&request);
     }
 }
 
-/* The message is received while the send is open: into contiguous memory, by a derived type, too short, on the stack. */
+/* The message is received while the send is open: into contiguous memory, by a derived type, too short, on
+ * the stack. */
 static void received_first(int *data, int *got, int left, int right)
 {
     for (int way = 0; way < 5; way++) {
@@ -76,7 +79,8 @@ static void received_first(int *data, int *got, int left, int right)
         MPI_Barrier(MPI_COMM_WORLD);
         memset(got, 0, 2 * COUNT * sizeof *got);
         if (way == 0 || way == 4) {
-            MPI_Recv(got, COUNT, MPI_INT, way == 0 ? left : MPI_ANY_SOURCE, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(got, COUNT, MPI_INT, way == 0 ? left : MPI_ANY_SOURCE, way, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
             expect(got, 1000 * left + 50 * way);
         } else if (way == 1) {
             MPI_Datatype every_second;

@@ -1,6 +1,6 @@
 /*
- * A collective call that is refused counts as called: the rank's next one is the others' next one. Who needs its data fails,
- * all others complete. One rank, named by the second argument, makes the wrong calls.
+ * A collective call that is refused counts as called: the rank's next one is the others' next one. Who needs
+ * its data fails, all others complete. One rank, named by the second argument, makes the wrong calls.
  */
 #include "fails.h"
 
@@ -28,7 +28,8 @@ static void go_on(MPI_Comm comm)
 {
     int sum = -1, word = rank == size - 1 ? 4711 : -1;
     CHECK(MPI_Bcast(&word, 1, MPI_INT, size - 1, comm) == MPI_SUCCESS && word == 4711);
-    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size * (size - 1) / 2);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS &&
+          sum == size * (size - 1) / 2);
 }
 
 int main(int argc, char **argv)
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
     /* Nobody needs the data of a broadcast's last receiver, and in a linear one that of none but the root. */
     word = rank == from ? 17 : -1;
     code = MPI_Bcast(&word, 1, rank == wrong ? MPI_DATATYPE_NULL : MPI_INT, from, comm);
-    CHECK(class_of(code) == (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS) && word == (rank == wrong ? -1 : 17));
+    CHECK(class_of(code) == (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS) &&
+          word == (rank == wrong ? -1 : 17));
     go_on(comm);
 
     /* All need everybody's in a reduction to all. */
@@ -79,10 +81,12 @@ int main(int argc, char **argv)
         code = MPI_Gatherv(&rank, rank == wrong ? -1 : 1, MPI_INT, all, counts, places, MPI_INT, from, comm);
         CHECK(class_of(code) == (rank == wrong ? MPI_ERR_COUNT : rank == from ? MPI_ERR_OTHER : MPI_SUCCESS));
         go_on(comm);
-        code = MPI_Scatterv(all, counts, places, MPI_INT, &word, 1, rank == wrong ? MPI_DATATYPE_NULL : MPI_INT, wrong, comm);
+        code = MPI_Scatterv(all, counts, places, MPI_INT, &word, 1,
+                            rank == wrong ? MPI_DATATYPE_NULL : MPI_INT, wrong, comm);
         CHECK(class_of(code) == (rank == wrong ? MPI_ERR_TYPE : MPI_ERR_OTHER));
         go_on(comm);
-        code = MPI_Alltoallv(all, counts, places, MPI_INT, rank == wrong ? NULL : others, counts, places, MPI_INT, comm);
+        code = MPI_Alltoallv(all, counts, places, MPI_INT, rank == wrong ? NULL : others, counts, places,
+                             MPI_INT, comm);
         CHECK(class_of(code) == (rank == wrong ? MPI_ERR_BUFFER : MPI_ERR_OTHER));
         go_on(comm);
         code = MPI_Reduce_scatter(all, &word, counts, MPI_INT, rank == wrong ? MPI_OP_NULL : MPI_SUM, comm);
@@ -93,9 +97,11 @@ int main(int argc, char **argv)
     CHECK(class_of(code) == (rank == wrong ? MPI_ERR_BUFFER : MPI_ERR_OTHER));
     go_on(comm);
 
-    /* Behind the rank that refuses a scan nobody has all there is; before it a member may have been on the way of its data. */
+    /* Behind the rank that refuses a scan nobody has all there is; before it a member may have been on the
+     * way of its data. */
     code = MPI_Scan(&rank, &word, 1, MPI_INT, rank == wrong ? MPI_OP_NULL : MPI_SUM, comm);
-    CHECK(class_of(code) == (rank == wrong ? MPI_ERR_OP : MPI_ERR_OTHER) || (rank < wrong && code == MPI_SUCCESS));
+    CHECK(class_of(code) == (rank == wrong ? MPI_ERR_OP : MPI_ERR_OTHER) ||
+          (rank < wrong && code == MPI_SUCCESS));
     go_on(comm);
 
     /* An operation of the program is not called for what is not there. */
@@ -108,7 +114,8 @@ int main(int argc, char **argv)
     /* A barrier's members need no data; one on a communicator that is no more is none of this one's. */
     {
         MPI_Comm freed = MPI_COMM_NULL;
-        CHECK(class_of(rank == wrong ? MPI_Barrier(freed) : MPI_SUCCESS) == (rank == wrong ? MPI_ERR_COMM : MPI_SUCCESS));
+        CHECK(class_of(rank == wrong ? MPI_Barrier(freed) : MPI_SUCCESS) ==
+              (rank == wrong ? MPI_ERR_COMM : MPI_SUCCESS));
         go_on(comm);
     }
 
@@ -117,8 +124,10 @@ int main(int argc, char **argv)
         MPI_Request requests[3];
         int words[3];
         MPI_Datatype type = rank == wrong ? MPI_DATATYPE_NULL : MPI_INT;
-        CHECK(class_of(MPI_Iallreduce(&rank, &words[0], 1, type, MPI_SUM, comm, &requests[0])) == (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS));
-        CHECK(class_of(MPI_Ibcast(&words[1], 1, type, wrong, comm, &requests[1])) == (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS));
+        CHECK(class_of(MPI_Iallreduce(&rank, &words[0], 1, type, MPI_SUM, comm, &requests[0])) ==
+              (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS));
+        CHECK(class_of(MPI_Ibcast(&words[1], 1, type, wrong, comm, &requests[1])) ==
+              (rank == wrong ? MPI_ERR_TYPE : MPI_SUCCESS));
         CHECK(MPI_Iallreduce(&rank, &words[2], 1, MPI_INT, MPI_MAX, comm, &requests[2]) == MPI_SUCCESS);
         CHECK(MPI_Wait(&requests[2], MPI_STATUS_IGNORE) == MPI_SUCCESS && words[2] == size - 1);
         if (rank != wrong)
@@ -154,8 +163,11 @@ int main(int argc, char **argv)
         int periods[1] = {1}, dims[1] = {size}, mine[2] = {rank, rank}, theirs[2] = {-1, -1};
         int left = (rank + size - 1) % size, right = (rank + 1) % size;
         MPI_Cart_create(comm, 1, dims, periods, 0, &ring);
-        code = MPI_Neighbor_alltoall(mine, 1, MPI_INT, theirs, 1, rank == wrong ? MPI_DATATYPE_NULL : MPI_INT, ring);
-        CHECK(class_of(code) == (rank == wrong ? MPI_ERR_TYPE : left == wrong || right == wrong ? MPI_ERR_OTHER : MPI_SUCCESS));
+        code = MPI_Neighbor_alltoall(mine, 1, MPI_INT, theirs, 1, rank == wrong ? MPI_DATATYPE_NULL : MPI_INT,
+                                     ring);
+        CHECK(class_of(code) == (rank == wrong                     ? MPI_ERR_TYPE
+                                 : left == wrong || right == wrong ? MPI_ERR_OTHER
+                                                                   : MPI_SUCCESS));
         CHECK(code != MPI_SUCCESS || (theirs[0] == left && theirs[1] == right));
         go_on(ring);
         MPI_Comm_free(&ring);
@@ -168,7 +180,8 @@ int main(int argc, char **argv)
         MPI_Comm_split(comm, rank % 2, rank, &half);
         MPI_Intercomm_create(half, 0, comm, 1 - rank % 2, 5, &between);
         code = MPI_Allreduce(&rank, &other, 1, MPI_INT, rank == wrong ? MPI_OP_NULL : MPI_SUM, between);
-        CHECK(rank == wrong ? class_of(code) == MPI_ERR_OP : rank % 2 == wrong % 2 || class_of(code) == MPI_ERR_OTHER);
+        CHECK(rank == wrong ? class_of(code) == MPI_ERR_OP
+                            : rank % 2 == wrong % 2 || class_of(code) == MPI_ERR_OTHER);
         CHECK(MPI_Allreduce(&rank, &other, 1, MPI_INT, MPI_SUM, between) == MPI_SUCCESS);
         for (int i = 1 - rank % 2; i < size; i += 2)
             sum_of_others += i;

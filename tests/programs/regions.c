@@ -1,4 +1,5 @@
-/* Regions whose times are known: rank r computes 10 + 10 r us in one, waits for all, computes 5 us in one within another, and 7 us at a level. */
+/* Regions whose times are known: rank r computes 10 + 10 r us in one, waits for all, computes 5 us in one
+ * within another, and 7 us at a level. */
 #include <mpi.h>
 #include "xsim.h"
 

@@ -1,5 +1,5 @@
-/* Errors of calls that name requests alone go to the error handler of the object that a request is of, once a call. MPI_COMM_WORLD and
- * MPI_COMM_SELF end the run. The second half has ranks that fail (-xsim-ft). */
+/* Errors of calls that name requests alone go to the error handler of the object that a request is of, once a
+ * call. MPI_COMM_WORLD and MPI_COMM_SELF end the run. The second half has ranks that fail (-xsim-ft). */
 #include "survives.h"
 
 static const char *name;
@@ -30,10 +30,12 @@ static void have_comm(void)
 static void truncated(void)
 {
     enum { WAIT, TEST, WAITANY, TESTANY, WAITSOME, TESTSOME, WAITALL, TESTALL, COUNT };
-    static const char *const names[COUNT] = {"wait", "test", "waitany", "testany", "waitsome", "testsome", "waitall", "testall"};
+    static const char *const names[COUNT] = {"wait",     "test",     "waitany", "testany",
+                                             "waitsome", "testsome", "waitall", "testall"};
     have_comm();
     for (int kind = 0; kind < 2 * COUNT; kind++) {
-        int out[4] = {1, 2, 3, 4}, in[2][4], persistent = kind % 2, call = kind / 2, flag = 0, code = MPI_SUCCESS, index = 7, indices[2], count;
+        int out[4] = {1, 2, 3, 4}, in[2][4], persistent = kind % 2, call = kind / 2, flag = 0,
+            code = MPI_SUCCESS, index = 7, indices[2], count;
         MPI_Request requests[2];
         MPI_Status statuses[2];
         for (int i = 0; i < 2; i++) {
@@ -57,7 +59,8 @@ static void truncated(void)
         default: code = MPI_Testall(2, requests, &flag, statuses);
         }
         if (class_of(code) != (call < WAITSOME ? MPI_ERR_TRUNCATE : MPI_ERR_IN_STATUS) || on_comm != kind + 1)
-            printf("%d %s %d: class %d, the handler was called %d times\n", rank, names[call], persistent, class_of(code), on_comm);
+            printf("%d %s %d: class %d, the handler was called %d times\n", rank, names[call], persistent,
+                   class_of(code), on_comm);
         /* The request that failed is named. */
         if ((call == WAITANY || call == TESTANY) && index != 0)
             printf("%d %s %d: index %d\n", rank, names[call], persistent, index);
@@ -127,7 +130,8 @@ static void failed_beside(void)
         MPI_Rget(&got, 1, MPI_INT, 2, 0, 1, MPI_INT, win, &access);
         CHECK(class_of(MPI_Wait(&access, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED && on_win == 1);
     }
-    CHECK(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED && on_file == 1 && on_comm == 0);
+    CHECK(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED && on_file == 1 &&
+          on_comm == 0);
 }
 
 static const Case cases[] = {{"truncated", truncated}, {"failed", failed}, {"beside", failed_beside}};

@@ -96,7 +96,8 @@ static void statuses_tell_which_message_was_too_long(void)
     MPI_Send(out, 2, MPI_INT, rank, 21, MPI_COMM_WORLD);
     FAILS(MPI_ERR_IN_STATUS, MPI_Waitall(2, requests, statuses));
     CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && a[1] == 8);
-    CHECK(statuses[1].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_TAG == 21 && statuses[1].MPI_SOURCE == rank);
+    CHECK(statuses[1].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_TAG == 21 &&
+          statuses[1].MPI_SOURCE == rank);
 
     MPI_Irecv(b, 1, MPI_INT, rank, 22, MPI_COMM_WORLD, &requests[0]);
     requests[1] = MPI_REQUEST_NULL;

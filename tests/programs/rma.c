@@ -394,7 +394,8 @@ static void in_order(void)
 }
 
 static const Case cases[] = {
-    {"fences", fences}, {"datatypes", datatypes}, {"groups", groups}, {"exclusive", exclusive}, {"atomics", atomics},
-    {"requests", requests}, {"dynamic", dynamic}, {"shared", shared}, {"objects", objects}, {"flags", flags}, {"in_order", in_order},
+    {"fences", fences},   {"datatypes", datatypes}, {"groups", groups},     {"exclusive", exclusive},
+    {"atomics", atomics}, {"requests", requests},   {"dynamic", dynamic},   {"shared", shared},
+    {"objects", objects}, {"flags", flags},         {"in_order", in_order},
 };
 RUN_CASES(cases)

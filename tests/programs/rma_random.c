@@ -1,7 +1,9 @@
-/* Random accesses to windows against a plain model of all windows, which each rank keeps for itself: every rank draws what all ranks do.
+/* Random accesses to windows against a plain model of all windows, which each rank keeps for itself: every
+ * rank draws what all ranks do.
  *
- * Of each epoch, each long of a window is either put by one access, got, or added to by any: then what it holds does not depend on the order. Epochs are those of
- * fences, of groups, and of locks of all with a barrier behind. Prints a digest of all that was read, and with a second argument the rank's clock. */
+ * Of each epoch, each long of a window is either put by one access, got, or added to by any: then what it
+ * holds does not depend on the order. Epochs are those of fences, of groups, and of locks of all with a
+ * barrier behind. Prints a digest of all that was read, and with a second argument the rank's clock. */
 #include "check.h"
 
 enum { LONGS = 48, ACCESSES = 16 };
@@ -56,7 +58,8 @@ static void epoch(int how, MPI_Win win, MPI_Group all)
                 if (a.kind == 2) added[place] += a.value + i;
             }
             if (origin != rank) continue;
-            /* Of what lies side by side, some is accessed as it is in the origin's memory: what is short then is issued in a way of its own. */
+            /* Of what lies side by side, some is accessed as it is in the origin's memory: what is short then
+             * is issued in a way of its own. */
             MPI_Datatype type = MPI_LONG;
             int pieces = a.stride > 1 || a.value % 3 == 0, n = pieces ? 1 : a.count;
             if (pieces) {
@@ -66,7 +69,8 @@ static void epoch(int how, MPI_Win win, MPI_Group all)
             for (int i = 0; i < a.count; i++) sent[count][i] = a.value + i;
             if (a.kind == 0) MPI_Put(sent[count], a.count, MPI_LONG, a.target, a.at, n, type, win);
             if (a.kind == 1) MPI_Get(got[count], a.count, MPI_LONG, a.target, a.at, n, type, win);
-            if (a.kind == 2) MPI_Accumulate(sent[count], a.count, MPI_LONG, a.target, a.at, n, type, MPI_SUM, win);
+            if (a.kind == 2)
+                MPI_Accumulate(sent[count], a.count, MPI_LONG, a.target, a.at, n, type, MPI_SUM, win);
             if (pieces) MPI_Type_free(&type);
             /* A rank knows that it has a target's lock once an access to it was answered. */
             if (how == 2 && a.value % 2 == 1) MPI_Win_flush(a.target, win);

@@ -121,7 +121,8 @@ static void order(void)
 {
     in_step();
     for (int i = 0; i < size - 1 - rank; i++) {
-        /* Each exchange with itself under a lock of its own takes no time; a message to itself neither: time passes by sleeping. */
+        /* Each exchange with itself under a lock of its own takes no time; a message to itself neither: time
+         * passes by sleeping. */
         struct timespec { long seconds, nanoseconds; } pause = {0, 10000};
         extern int nanosleep(const void *, void *);
         nanosleep(&pause, 0);
@@ -154,7 +155,8 @@ static void own(void)
     out_of_step();
 }
 
-/* A get of 1000 bytes and a put of 4000, from memory that any rank reaches, and from memory that only its rank does. */
+/* A get of 1000 bytes and a put of 4000, from memory that any rank reaches, and from memory that only its
+ * rank does. */
 static void local(void)
 {
     in_step();
@@ -191,7 +193,8 @@ static void test(void)
     char data[1000] = {0};
     MPI_Win_post(all, 0, win);
     MPI_Win_start(all, 0, win);
-    for (int to = 0; to < size; to++) MPI_Accumulate(data, 1000, MPI_BYTE, to, 0, 1000, MPI_BYTE, MPI_BOR, win);
+    for (int to = 0; to < size; to++)
+        MPI_Accumulate(data, 1000, MPI_BYTE, to, 0, 1000, MPI_BYTE, MPI_BOR, win);
     MPI_Win_complete(win);
     int over = 0, vain = 0;
     for (MPI_Win_test(win, &over); !over; MPI_Win_test(win, &over), vain++) nanosleep(&pause, 0);
@@ -200,7 +203,8 @@ static void test(void)
     out_of_step();
 }
 
-static const Case cases[] = {{"passive", passive}, {"queue", queue}, {"all", all}, {"groups", groups}, {"fence", fence}, {"order", order},
-                             {"own", own}, {"local", local}, {"test", test}};
+static const Case cases[] = {{"passive", passive}, {"queue", queue}, {"all", all},
+                             {"groups", groups},   {"fence", fence}, {"order", order},
+                             {"own", own},         {"local", local}, {"test", test}};
 
 int main(int argc, char **argv) { return run_case(argc, argv, cases, sizeof cases / sizeof *cases); }

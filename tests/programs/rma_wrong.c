@@ -1,4 +1,5 @@
-/* One-sided communication: wrong calls, by name. With a second argument errors are returned, and each rank prints the class. */
+/* One-sided communication: wrong calls, by name. With a second argument errors are returned, and each rank
+ * prints the class. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@ static long memory[16];
 static MPI_Win win;
 static MPI_Request request;
 
-static int put(int target, MPI_Aint at, int count) { return MPI_Put(memory, count, MPI_LONG, target, at, count, MPI_LONG, win); }
+static int put(int target, MPI_Aint at, int count)
+{ return MPI_Put(memory, count, MPI_LONG, target, at, count, MPI_LONG, win); }
 static int locked_put(int target, MPI_Aint at, int count)
 {
     MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
@@ -70,7 +72,8 @@ static int atomic(MPI_Datatype datatype, MPI_Op op)
     MPI_Win_unlock(1, win);
     return code;
 }
-static void program_op(void *in, void *inout, int *count, MPI_Datatype *datatype) { (void)in, (void)inout, (void)count, (void)datatype; }
+static void program_op(void *in, void *inout, int *count, MPI_Datatype *datatype)
+{ (void)in, (void)inout, (void)count, (void)datatype; }
 static int user_op(void)
 {
     MPI_Op op;
@@ -104,9 +107,21 @@ static int overlap(void)
     MPI_Win_free(&dynamic);
     return code;
 }
-static int negative_size(void) { MPI_Win made; return MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made); }
-static int no_unit(void) { MPI_Win made; return MPI_Win_create(memory, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &made); }
-static int no_memory(void) { MPI_Win made; return MPI_Win_create(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made); }
+static int negative_size(void)
+{
+    MPI_Win made;
+    return MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+}
+static int no_unit(void)
+{
+    MPI_Win made;
+    return MPI_Win_create(memory, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+}
+static int no_memory(void)
+{
+    MPI_Win made;
+    return MPI_Win_create(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+}
 static int strange_group(void)
 {
     MPI_Comm first;
@@ -149,25 +164,64 @@ static int waits_for_a_completion(void)
     return MPI_Win_wait(win);
 }
 
-static const struct { const char *name; int (*run)(void); } cases[] = {
-    {"no_epoch", no_epoch}, {"null_window", null_window}, {"invented_window", invented_window}, {"bad_rank", bad_rank},
-    {"another_target", another_target}, {"beyond", beyond}, {"before", before}, {"bad_count", bad_count}, {"bad_lock", bad_lock},
-    {"bad_assert", bad_assert}, {"bad_fence", bad_fence}, {"not_locked", not_locked}, {"not_started", not_started},
-    {"not_posted", not_posted}, {"not_flushed", not_flushed}, {"not_all", not_all}, {"twice", twice}, {"nested", nested},
-    {"free_locked", free_locked}, {"request_in_fence", request_in_fence}, {"user_op", user_op}, {"op_for_type", op_for_type},
-    {"op_for_nothing", op_for_nothing}, {"swap_of_floats", swap_of_floats}, {"other_size", other_size},
-    {"attached_elsewhere", attached_elsewhere}, {"overlap", overlap}, {"negative_size", negative_size}, {"no_unit", no_unit},
-    {"no_memory", no_memory}, {"strange_group", strange_group}, {"waits_for_a_lock", waits_for_a_lock},
-    {"waits_for_a_post", waits_for_a_post}, {"waits_for_a_completion", waits_for_a_completion},
+static const struct { const char *name; int (*run)(void);
+} cases[] = {
+    {"no_epoch", no_epoch},
+    {"null_window", null_window},
+    {"invented_window", invented_window},
+    {"bad_rank", bad_rank},
+    {"another_target", another_target},
+    {"beyond", beyond},
+    {"before", before},
+    {"bad_count", bad_count},
+    {"bad_lock", bad_lock},
+    {"bad_assert", bad_assert},
+    {"bad_fence", bad_fence},
+    {"not_locked", not_locked},
+    {"not_started", not_started},
+    {"not_posted", not_posted},
+    {"not_flushed", not_flushed},
+    {"not_all", not_all},
+    {"twice", twice},
+    {"nested", nested},
+    {"free_locked", free_locked},
+    {"request_in_fence", request_in_fence},
+    {"user_op", user_op},
+    {"op_for_type", op_for_type},
+    {"op_for_nothing", op_for_nothing},
+    {"swap_of_floats", swap_of_floats},
+    {"other_size", other_size},
+    {"attached_elsewhere", attached_elsewhere},
+    {"overlap", overlap},
+    {"negative_size", negative_size},
+    {"no_unit", no_unit},
+    {"no_memory", no_memory},
+    {"strange_group", strange_group},
+    {"waits_for_a_lock", waits_for_a_lock},
+    {"waits_for_a_post", waits_for_a_post},
+    {"waits_for_a_completion", waits_for_a_completion},
 };
 
 static const char *name_of(int class)
 {
     switch (class) {
 #define NAME(class) case class: return #class
-    NAME(MPI_SUCCESS); NAME(MPI_ERR_COUNT); NAME(MPI_ERR_TYPE); NAME(MPI_ERR_RANK); NAME(MPI_ERR_OP); NAME(MPI_ERR_WIN);
-    NAME(MPI_ERR_RMA_SYNC); NAME(MPI_ERR_RMA_RANGE); NAME(MPI_ERR_DISP); NAME(MPI_ERR_LOCKTYPE); NAME(MPI_ERR_ASSERT);
-    NAME(MPI_ERR_RMA_FLAVOR); NAME(MPI_ERR_RMA_ATTACH); NAME(MPI_ERR_SIZE); NAME(MPI_ERR_BASE); NAME(MPI_ERR_GROUP);
+        NAME(MPI_SUCCESS);
+        NAME(MPI_ERR_COUNT);
+        NAME(MPI_ERR_TYPE);
+        NAME(MPI_ERR_RANK);
+        NAME(MPI_ERR_OP);
+        NAME(MPI_ERR_WIN);
+        NAME(MPI_ERR_RMA_SYNC);
+        NAME(MPI_ERR_RMA_RANGE);
+        NAME(MPI_ERR_DISP);
+        NAME(MPI_ERR_LOCKTYPE);
+        NAME(MPI_ERR_ASSERT);
+        NAME(MPI_ERR_RMA_FLAVOR);
+        NAME(MPI_ERR_RMA_ATTACH);
+        NAME(MPI_ERR_SIZE);
+        NAME(MPI_ERR_BASE);
+        NAME(MPI_ERR_GROUP);
     default: return "another class";
     }
 }

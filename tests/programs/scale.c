@@ -14,7 +14,8 @@ static void ring(void)
     int next = (rank + 1) % size, before = (rank + size - 1) % size, value = rank;
     for (int lap = 1; lap <= 3; lap++) {
         int got;
-        MPI_Sendrecv(&value, 1, MPI_INT, next, lap, &got, 1, MPI_INT, before, lap, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&value, 1, MPI_INT, next, lap, &got, 1, MPI_INT, before, lap, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         value = got;
         CHECK(value == (rank + size - lap % size) % size);
     }
@@ -155,7 +156,8 @@ static void comm_split(void)
     MPI_Comm_free(&column);
 }
 
-/* Workers ask whom they find at work, a master hands out one task for each worker and then sends them home. */
+/* Workers ask whom they find at work, a master hands out one task for each worker and then sends them
+ * home. */
 static void master_worker(void)
 {
     enum { TASK = 1, RESULT, HOME };
@@ -190,8 +192,14 @@ static void master_worker(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = { { "ring", ring },           { "token", token },           { "random", random_ranks },        { "stencil", stencil },
-              { "allreduce", allreduce }, { "going_on", going_on }, { "comm_split", comm_split }, { "master_worker", master_worker } };
+} cases[] = { { "ring", ring },
+              { "token", token },
+              { "random", random_ranks },
+              { "stencil", stencil },
+              { "allreduce", allreduce },
+              { "going_on", going_on },
+              { "comm_split", comm_split },
+              { "master_worker", master_worker } };
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /*
- * Messages that follow one another and are alike: bursts, exchanges with open ends, in communicators whose ranks do and do not follow one another, and all
- * kinds of waits for them.
+ * Messages that follow one another and are alike: bursts, exchanges with open ends, in communicators whose
+ * ranks do and do not follow one another, and all kinds of waits for them.
  */
 #include <mpi.h>
 
@@ -15,7 +15,8 @@ static void exchange(MPI_Comm comm, int turns, int length)
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    int before = rank > 0 ? rank - 1 : MPI_PROC_NULL, behind = rank + 1 < size ? rank + 1 : MPI_PROC_NULL, far = (rank + size / 2) % size;
+    int before = rank > 0 ? rank - 1 : MPI_PROC_NULL, behind = rank + 1 < size ? rank + 1 : MPI_PROC_NULL,
+        far = (rank + size / 2) % size;
     for (int i = 0; i < turns; i++) {
         MPI_Irecv(bytes, length, MPI_CHAR, before, 1, comm, &requests[0]);
         MPI_Irecv(bytes, length, MPI_CHAR, behind, 2, comm, &requests[1]);
@@ -29,7 +30,8 @@ static void exchange(MPI_Comm comm, int turns, int length)
     }
 }
 
-/* More than a sender may send in a row before others run; received in order, in reverse, and from any source. */
+/* More than a sender may send in a row before others run; received in order, in reverse, and from any
+ * source. */
 static void burst(int rank, int size)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;

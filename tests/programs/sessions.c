@@ -1,10 +1,12 @@
-/* Sessions: with and without the world of MPI_Init, before and after it. Each case is a program of its own. */
+/* Sessions: with and without the world of MPI_Init, before and after it. Each case is a program of its
+ * own. */
 #include "check.h"
 
 static MPI_Session open_session(void)
 {
     MPI_Session session = MPI_SESSION_NULL;
-    CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS && session != MPI_SESSION_NULL);
+    CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS &&
+          session != MPI_SESSION_NULL);
     return session;
 }
 
@@ -29,7 +31,8 @@ static void use(MPI_Comm comm)
     MPI_Comm_size(comm, &count);
     MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
     CHECK(sum == count * (count - 1) / 2);
-    MPI_Sendrecv(&mine, 1, MPI_INT, (mine + 1) % count, 3, &got, 1, MPI_INT, (mine + count - 1) % count, 3, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 1, MPI_INT, (mine + 1) % count, 3, &got, 1, MPI_INT, (mine + count - 1) % count, 3,
+                 comm, MPI_STATUS_IGNORE);
     CHECK(got == (mine + count - 1) % count);
     MPI_Datatype pair;
     MPI_Type_contiguous(2, MPI_INT, &pair);
@@ -222,7 +225,8 @@ static void between(void)
     MPI_Group_range_incl(group, 1, (int[1][3]){{0, size / 2 - 1, 1}}, &halves[0]);
     MPI_Group_range_incl(group, 1, (int[1][3]){{size / 2, size - 1, 1}}, &halves[1]);
     int side = rank >= size / 2, remote;
-    MPI_Intercomm_create_from_groups(halves[side], 0, halves[!side], 0, "between", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter);
+    MPI_Intercomm_create_from_groups(halves[side], 0, halves[!side], 0, "between", MPI_INFO_NULL,
+                                     MPI_ERRORS_RETURN, &inter);
     MPI_Comm_remote_size(inter, &remote);
     CHECK(remote == (side ? size / 2 : size - size / 2));
     MPI_Intercomm_merge(inter, side, &merged);
@@ -269,7 +273,8 @@ static void buffers(void)
     /* A communicator's own comes first, all the others' last. */
     MPI_Comm_attach_buffer(dup, less, sizeof less);
     MPI_Buffer_attach(less, sizeof less);
-    CHECK(sends(mine, 1000) && !sends(dup, 1000) && sends(dup, 100) && sends(other, 100) && !sends(other, 1000));
+    CHECK(sends(mine, 1000) && !sends(dup, 1000) && sends(dup, 100) && sends(other, 100) &&
+          !sends(other, 1000));
     MPI_Comm_detach_buffer(dup, &was, &bytes);
     CHECK(was == less && bytes == sizeof less);
     MPI_Buffer_detach(&was, &bytes);
@@ -316,10 +321,12 @@ static void handlers(void)
     MPI_Errhandler_free(&got);
     MPI_Group group = MPI_GROUP_NULL;
     int class;
-    CHECK(MPI_Group_from_session_pset(session, "mpi://nobody", &group) != MPI_SUCCESS && heard == 2 && heard_of == session);
+    CHECK(MPI_Group_from_session_pset(session, "mpi://nobody", &group) != MPI_SUCCESS && heard == 2 &&
+          heard_of == session);
     MPI_Error_class(heard_code, &class);
     CHECK(class == MPI_ERR_ARG && group == MPI_GROUP_NULL);
-    CHECK(MPI_Session_call_errhandler(session, MPI_ERR_OTHER) == MPI_SUCCESS && heard == 3 && heard_code == MPI_ERR_OTHER);
+    CHECK(MPI_Session_call_errhandler(session, MPI_ERR_OTHER) == MPI_SUCCESS && heard == 3 &&
+          heard_code == MPI_ERR_OTHER);
     MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN);
     MPI_Session_get_errhandler(session, &got);
     CHECK(got == MPI_ERRORS_RETURN);
@@ -329,8 +336,9 @@ static void handlers(void)
 }
 
 static const Case cases[] = {
-    {"alone", alone}, {"several", several}, {"with_world", with_world}, {"after", after}, {"process_sets", process_sets},
-    {"infos", infos}, {"between", between}, {"buffers", buffers}, {"handlers", handlers},
+    {"alone", alone},     {"several", several},           {"with_world", with_world},
+    {"after", after},     {"process_sets", process_sets}, {"infos", infos},
+    {"between", between}, {"buffers", buffers},           {"handlers", handlers},
 };
 
 int main(int argc, char **argv)

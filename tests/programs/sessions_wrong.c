@@ -1,4 +1,5 @@
-/* Sessions: wrong calls, by name. With a second argument errors are returned, and each rank prints the class. */
+/* Sessions: wrong calls, by name. With a second argument errors are returned, and each rank prints the
+ * class. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static int no_such_set(void) { return MPI_Group_from_session_pset(session, "mpi:
 static int no_info_of_it(void) { return MPI_Session_get_pset_info(session, "app://ocean", &info); }
 static int set_beyond(void) { return MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &length, name); }
 static int set_before(void) { return MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, name); }
-static int negative_room(void) { return length = -1, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name); }
+static int negative_room(void)
+{ return length = -1, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name); }
 static int null_name(void) { return MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL); }
 static int null_handler(void) { return MPI_Session_set_errhandler(session, MPI_ERRHANDLER_NULL); }
 static int bad_info(void)
@@ -40,7 +42,8 @@ static int null_group(void)
     MPI_Session_get_errhandler(session, &handler);
     return MPI_Comm_create_from_group(MPI_GROUP_NULL, "", MPI_INFO_NULL, handler, &comm);
 }
-/* The handler that the communicator would have is called, for the communicator that there is not, and MPI_COMM_SELF's is not. */
+/* The handler that the communicator would have is called, for the communicator that there is not, and
+ * MPI_COMM_SELF's is not. */
 static int called;
 static void handle(MPI_Comm *of, int *code, ...)
 {
@@ -52,7 +55,8 @@ static int given_handler(void)
     MPI_Errhandler handler;
     MPI_Comm_create_errhandler(handle, &handler);
     int alone = MPI_Comm_create_from_group(MPI_GROUP_NULL, "", MPI_INFO_NULL, handler, &comm);
-    int between = MPI_Intercomm_create_from_groups(MPI_GROUP_NULL, 0, MPI_GROUP_NULL, 0, "", MPI_INFO_NULL, handler, &comm);
+    int between = MPI_Intercomm_create_from_groups(MPI_GROUP_NULL, 0, MPI_GROUP_NULL, 0, "", MPI_INFO_NULL,
+                                                   handler, &comm);
     MPI_Errhandler_free(&handler);
     return called == 2 && between == alone ? alone : MPI_ERR_OTHER;
 }
@@ -63,19 +67,29 @@ static int call_after_the_last(void)
 }
 static int left_open(void) { return MPI_SUCCESS; }
 
-static const struct { const char *name; int (*run)(void); } cases[] = {
+static const struct { const char *name; int (*run)(void);
+} cases[] = {
 #define CASE(name) {#name, name}
-    CASE(null_session), CASE(invented_session), CASE(finalized_session), CASE(no_such_set), CASE(no_info_of_it), CASE(set_beyond),
-    CASE(set_before), CASE(negative_room), CASE(null_name), CASE(null_handler), CASE(bad_info), CASE(nothing_attached), CASE(null_group),
-    CASE(given_handler), CASE(call_after_the_last), CASE(left_open),
+    CASE(null_session), CASE(invented_session), CASE(finalized_session),
+    CASE(no_such_set),  CASE(no_info_of_it),    CASE(set_beyond),
+    CASE(set_before),   CASE(negative_room),    CASE(null_name),
+    CASE(null_handler), CASE(bad_info),         CASE(nothing_attached),
+    CASE(null_group),   CASE(given_handler),    CASE(call_after_the_last),
+    CASE(left_open),
 };
 
 static const char *name_of(int class)
 {
     switch (class) {
 #define NAME(class) case class: return #class
-    NAME(MPI_SUCCESS); NAME(MPI_ERR_SESSION); NAME(MPI_ERR_ARG); NAME(MPI_ERR_ERRHANDLER); NAME(MPI_ERR_INFO_VALUE); NAME(MPI_ERR_BUFFER);
-    NAME(MPI_ERR_GROUP); NAME(MPI_ERR_OTHER);
+        NAME(MPI_SUCCESS);
+        NAME(MPI_ERR_SESSION);
+        NAME(MPI_ERR_ARG);
+        NAME(MPI_ERR_ERRHANDLER);
+        NAME(MPI_ERR_INFO_VALUE);
+        NAME(MPI_ERR_BUFFER);
+        NAME(MPI_ERR_GROUP);
+        NAME(MPI_ERR_OTHER);
     default: return "another class";
     }
 }

@@ -1,4 +1,5 @@
-/* argv[1] ranks of node 0 send a MiB each to node 1 while the last rank of node 0 exchanges 8 bytes with node 2, four ranks a node. */
+/* argv[1] ranks of node 0 send a MiB each to node 1 while the last rank of node 0 exchanges 8 bytes with node
+ * 2, four ranks a node. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ int main(int argc, char **argv)
     else if (rank == last) {
         MPI_Recv(eight, 8, MPI_BYTE, first, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         double begin = MPI_Wtime();
-        MPI_Sendrecv(eight, 8, MPI_BYTE, first, 1, eight, 8, MPI_BYTE, first, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(eight, 8, MPI_BYTE, first, 1, eight, 8, MPI_BYTE, first, 2, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         printf("round trip %.3f us\n", (MPI_Wtime() - begin) * 1e6);
     } else if (rank == first) {
         char got[8];

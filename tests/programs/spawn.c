@@ -1,4 +1,5 @@
-/* Ranks that start while the program runs. With a parent a rank is a child, and plays its part of the case. */
+/* Ranks that start while the program runs. With a parent a rank is a child, and plays its part of the
+ * case. */
 #include "check.h"
 #include <xsim.h>
 
@@ -48,7 +49,8 @@ static void use(MPI_Comm inter, int child)
 static void use_world(void)
 {
     int value = -1, sum, one = 1;
-    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(value == (rank + size - 1) % size);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == size);
@@ -65,7 +67,8 @@ static void spawn(char *name, int count, int root, MPI_Comm comm, MPI_Comm *inte
     char *arguments[] = {name, "more", NULL};
     for (int i = 0; i < count; i++) codes[i] = 99;
     MPI_Comm_rank(comm, &me);
-    MPI_Comm_spawn(me == root ? self : NULL, me == root ? arguments : NULL, me == root ? count : -5, MPI_INFO_NULL, root, comm, inter, codes);
+    MPI_Comm_spawn(me == root ? self : NULL, me == root ? arguments : NULL, me == root ? count : -5,
+                   MPI_INFO_NULL, root, comm, inter, codes);
     for (int i = 0; i < count; i++) CHECK(codes[i] == MPI_SUCCESS);
 }
 
@@ -156,7 +159,8 @@ static void multiple(void)
         char *commands[] = {(char *)self, (char *)self};
         int counts[] = {1, 2}, codes[] = {9, 9, 9};
         MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
-        if (rank == 0) MPI_Comm_spawn_multiple(2, commands, arguments, counts, infos, 0, MPI_COMM_WORLD, &inter, codes);
+        if (rank == 0)
+            MPI_Comm_spawn_multiple(2, commands, arguments, counts, infos, 0, MPI_COMM_WORLD, &inter, codes);
         else MPI_Comm_spawn_multiple(2, NULL, NULL, NULL, NULL, 0, MPI_COMM_WORLD, &inter, codes);
         for (int i = 0; i < 3; i++) CHECK(codes[i] == MPI_SUCCESS);
     }
@@ -181,7 +185,8 @@ static void soft(void)
         int spawned;
         MPI_Comm_remote_size(inter, &spawned);
         CHECK(spawned == 3);
-        for (int i = 0; i < (rank == 0 ? 100 : 3); i++) CHECK(codes[i] == (i < 3 ? MPI_SUCCESS : MPI_ERR_SPAWN));
+        for (int i = 0; i < (rank == 0 ? 100 : 3); i++)
+            CHECK(codes[i] == (i < 3 ? MPI_SUCCESS : MPI_ERR_SPAWN));
     }
     MPI_Barrier(inter);
     MPI_Comm_disconnect(&inter);
@@ -227,7 +232,9 @@ static void times(void)
     if (parents(&inter)) {
         printf("child %lld\n", now());
     } else {
-        if (rank == 1) MPI_Comm_spawn(self, (char *[]){"times", NULL}, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+        if (rank == 1)
+            MPI_Comm_spawn(self, (char *[]){"times", NULL}, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                           MPI_ERRCODES_IGNORE);
         if (rank == 1) printf("parent %lld\n", now());
         if (rank != 1) return;
     }
@@ -256,14 +263,18 @@ static void many(void)
 {
     MPI_Comm inter;
     int sum, one = 1;
-    if (!parents(&inter)) MPI_Comm_spawn(self, (char *[]){"many", NULL}, attribute(MPI_UNIVERSE_SIZE) - size, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    if (!parents(&inter))
+        MPI_Comm_spawn(self, (char *[]){"many", NULL}, attribute(MPI_UNIVERSE_SIZE) - size, MPI_INFO_NULL, 0,
+                       MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
     MPI_Comm_disconnect(&inter);
 }
 
 static const Case cases[] = {
-    {"workers", workers}, {"each", each}, {"generations", generations}, {"multiple", multiple}, {"soft", soft},
-    {"strangers", strangers}, {"times", times}, {"stuck", stuck}, {"aborted", aborted}, {"many", many},
+    {"workers", workers},   {"each", each},   {"generations", generations},
+    {"multiple", multiple}, {"soft", soft},   {"strangers", strangers},
+    {"times", times},       {"stuck", stuck}, {"aborted", aborted},
+    {"many", many},
 };
 
 int main(int argc, char **argv)

@@ -58,7 +58,8 @@ static void unsuitable(void)
     int codes[2];
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < programs_given; i++) {
-        int class, code = MPI_Comm_spawn(programs[i], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
+        int class, code = MPI_Comm_spawn(programs[i], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                                         &inter, codes);
         MPI_Error_class(code, &class);
         CHECK(class == MPI_ERR_SPAWN && inter == MPI_COMM_NULL && (rank != 0 || codes[1] == MPI_ERR_SPAWN));
     }
@@ -68,10 +69,12 @@ static void unsuitable(void)
 static void refused(void)
 {
     MPI_Comm inter;
-    MPI_Comm_spawn(programs[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(programs[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
 }
 
-static const Case cases[] = {{"one", one}, {"several", several}, {"unsuitable", unsuitable}, {"refused", refused}};
+static const Case cases[] = {
+    {"one", one}, {"several", several}, {"unsuitable", unsuitable}, {"refused", refused}};
 
 int main(int argc, char **argv)
 {

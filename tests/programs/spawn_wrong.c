@@ -1,4 +1,5 @@
-/* Spawning: wrong calls, by name. With a second argument errors are returned, and each rank prints the class. */
+/* Spawning: wrong calls, by name. With a second argument errors are returned, and each rank prints the
+ * class. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,8 @@ static int rank, size, returning, codes[8];
 static char *self;
 static MPI_Comm inter;
 
-static int spawn(char *command, int count, MPI_Info info) { return MPI_Comm_spawn(command, MPI_ARGV_NULL, count, info, 0, MPI_COMM_WORLD, &inter, codes); }
+static int spawn(char *command, int count, MPI_Info info)
+{ return MPI_Comm_spawn(command, MPI_ARGV_NULL, count, info, 0, MPI_COMM_WORLD, &inter, codes); }
 static int spawn_with(char *key, char *value)
 {
     MPI_Info info;
@@ -25,14 +27,18 @@ static int too_many(void) { return spawn(self, 5, MPI_INFO_NULL); }
 static int too_many_together(void)
 {
     char *commands[] = {self, self};
-    return MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, (int[]){2, 2}, (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL}, 0, MPI_COMM_WORLD, &inter, codes);
+    return MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, (int[]){2, 2},
+                                   (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL}, 0, MPI_COMM_WORLD, &inter,
+                                   codes);
 }
 static int negative(void) { return spawn(self, -1, MPI_INFO_NULL); }
 static int no_list(void) { return spawn_with("soft", "two"); }
 static int none_of_them(void) { return spawn_with("soft", "7:9"); }
 static int bad_info(void) { return spawn(self, 2, (MPI_Info)0x777770); }
-static int bad_root(void) { return MPI_Comm_spawn(self, MPI_ARGV_NULL, 2, MPI_INFO_NULL, size, MPI_COMM_WORLD, &inter, codes); }
-static int bad_comm(void) { return MPI_Comm_spawn(self, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_NULL, &inter, codes); }
+static int bad_root(void)
+{ return MPI_Comm_spawn(self, MPI_ARGV_NULL, 2, MPI_INFO_NULL, size, MPI_COMM_WORLD, &inter, codes); }
+static int bad_comm(void)
+{ return MPI_Comm_spawn(self, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_NULL, &inter, codes); }
 static int two_groups(void)
 {
     MPI_Comm half, both;
@@ -49,17 +55,25 @@ static int again(void)
     return spawn(self, 2, MPI_INFO_NULL);
 }
 
-static const struct { const char *name; int (*run)(void); } cases[] = {
+static const struct { const char *name; int (*run)(void);
+} cases[] = {
 #define CASE(name) {#name, name}
-    CASE(missing), CASE(missing_in_path), CASE(another), CASE(by_path), CASE(elsewhere), CASE(too_many), CASE(too_many_together), CASE(negative),
-    CASE(no_list), CASE(none_of_them), CASE(bad_info), CASE(bad_root), CASE(bad_comm), CASE(two_groups), CASE(again),
+    CASE(missing),  CASE(missing_in_path),   CASE(another),  CASE(by_path),    CASE(elsewhere),
+    CASE(too_many), CASE(too_many_together), CASE(negative), CASE(no_list),    CASE(none_of_them),
+    CASE(bad_info), CASE(bad_root),          CASE(bad_comm), CASE(two_groups), CASE(again),
 };
 
 static const char *name_of(int class)
 {
     switch (class) {
 #define NAME(class) case class: return #class
-    NAME(MPI_SUCCESS); NAME(MPI_ERR_SPAWN); NAME(MPI_ERR_ARG); NAME(MPI_ERR_INFO_VALUE); NAME(MPI_ERR_ROOT); NAME(MPI_ERR_INFO); NAME(MPI_ERR_COMM);
+        NAME(MPI_SUCCESS);
+        NAME(MPI_ERR_SPAWN);
+        NAME(MPI_ERR_ARG);
+        NAME(MPI_ERR_INFO_VALUE);
+        NAME(MPI_ERR_ROOT);
+        NAME(MPI_ERR_INFO);
+        NAME(MPI_ERR_COMM);
     default: return "another class";
     }
 }

@@ -1,4 +1,5 @@
-/* What programs share whose ranks fail while the others go on (-xsim-ft): the test says who fails and when. */
+/* What programs share whose ranks fail while the others go on (-xsim-ft): the test says who fails and
+ * when. */
 #ifndef SURVIVES_H
 #define SURVIVES_H
 

@@ -1,4 +1,5 @@
-/* Files of which a member fails: tests/survivors.rs. The second argument is how their names begin, the third who fails. */
+/* Files of which a member fails: tests/survivors.rs. The second argument is how their names begin, the third
+ * who fails. */
 #include "survives.h"
 
 static const char *name;
@@ -20,7 +21,8 @@ static void is_whole(MPI_Status *status, int bytes)
     CHECK(count == bytes);
 }
 
-/* Who waits when the failure is known, and who calls later; what each does by itself goes on, also where the home has failed. */
+/* Who waits when the failure is known, and who calls later; what each does by itself goes on, also where the
+ * home has failed. */
 static void together(void)
 {
     MPI_File file, split;
@@ -79,7 +81,8 @@ static void hears(MPI_File *file, int *code, ...)
     *file == MPI_FILE_NULL ? heard_of_none++ : heard++;
 }
 
-/* Files can be closed, in a split collective too, by which their own error handler hears of it, and those that are left open others. */
+/* Files can be closed, in a split collective too, by which their own error handler hears of it, and those
+ * that are left open others. */
 static void closing(void)
 {
     MPI_Comm shrunk;
@@ -101,7 +104,8 @@ static void closing(void)
     say("later", MPI_File_close(&later));
     say("split", MPI_File_close(&split));
     say("open", open_file(MPI_COMM_WORLD, "never", 0, &next));
-    CHECK(waits == MPI_FILE_NULL && later == MPI_FILE_NULL && split == MPI_FILE_NULL && next == MPI_FILE_NULL);
+    CHECK(waits == MPI_FILE_NULL && later == MPI_FILE_NULL && split == MPI_FILE_NULL &&
+          next == MPI_FILE_NULL);
     CHECK(heard == 3 && heard_of_none == 1);
     CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk) == MPI_SUCCESS);
     MPI_Comm_rank(shrunk, &me);
@@ -109,7 +113,8 @@ static void closing(void)
     CHECK(open_file(shrunk, "later", MPI_MODE_DELETE_ON_CLOSE, &next) == MPI_SUCCESS);
     CHECK(MPI_File_set_view(next, me * 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
     CHECK(MPI_File_write_all(next, &rank, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(MPI_File_set_view(next, (me + 1) % members * 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(next, (me + 1) % members * 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
     CHECK(MPI_File_read_all(next, &got, 1, MPI_INT, &status) == MPI_SUCCESS);
     is_whole(&status, 4);
     CHECK(got != failing && (got == (rank + 1) % size || got == (rank + 2) % size));

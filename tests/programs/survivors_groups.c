@@ -1,5 +1,5 @@
-/* Groups that meet at ports, and intercommunicators, of which a member fails: tests/survivors.rs. The third argument is who fails at 100 us, which is known at
- * 110 us. */
+/* Groups that meet at ports, and intercommunicators, of which a member fails: tests/survivors.rs. The third
+ * argument is who fails at 100 us, which is known at 110 us. */
 #include "survives.h"
 
 
@@ -21,7 +21,8 @@ static MPI_Comm halves(char *port)
     return half;
 }
 
-/* A side waits at a port when it is known that one of it has failed: all of it end. The other side waits for somebody else. */
+/* A side waits at a port when it is known that one of it has failed: all of it end. The other side waits for
+ * somebody else. */
 static void waits(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -139,7 +140,8 @@ static void spawns(void)
     if (rank == failing)
         fails();
     until(90e-6);
-    say("spawn", MPI_Comm_spawn(command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, (failing + 1) % size, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    say("spawn", MPI_Comm_spawn(command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, (failing + 1) % size,
+                                MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     none(inter);
 }
 
@@ -154,7 +156,8 @@ static MPI_Comm sides(int side, int other)
     return inter;
 }
 
-/* Two sides of two agree: each learns what the other says, whoever of it is left, and go on as those that are left. */
+/* Two sides of two agree: each learns what the other says, whoever of it is left, and go on as those that are
+ * left. */
 static void agrees(void)
 {
     static const int flags[] = {0xe, 0x7, 0xb, 0xd};
@@ -212,7 +215,8 @@ static void children(void)
     MPI_Comm_get_parent(&inter);
     is_child = inter != MPI_COMM_NULL;
     if (!is_child)
-        CHECK(MPI_Comm_spawn(itself, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_Comm_spawn(itself, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                             MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
     returns(inter);
     if (is_child && rank == 1)
         fails();
@@ -226,7 +230,10 @@ static void children(void)
     CHECK(MPI_Barrier(left) == MPI_SUCCESS);
 }
 
-static const Case cases[] = {{"waits", waits}, {"owner", owner}, {"entered", entered}, {"passed", passed}, {"revoked", revoked}, {"through", through}, {"spawns", spawns}, {"agrees", agrees}, {"gone", gone}, {"children", children}};
+static const Case cases[] = {{"waits", waits},      {"owner", owner},     {"entered", entered},
+                             {"passed", passed},    {"revoked", revoked}, {"through", through},
+                             {"spawns", spawns},    {"agrees", agrees},   {"gone", gone},
+                             {"children", children}};
 
 int main(int argc, char **argv)
 {

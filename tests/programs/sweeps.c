@@ -1,6 +1,7 @@
 /*
- * Sweeps over the cells of a grid on a square of ranks, as BT and SP make them: each rank has a cell in each plane, on a diagonal, and hands faces of its cells
- * on to the rank that has the next one. How large these are goes by rank and by stage, since neither the grid's points nor its edges are spread evenly.
+ * Sweeps over the cells of a grid on a square of ranks, as BT and SP make them: each rank has a cell in each
+ * plane, on a diagonal, and hands faces of its cells on to the rank that has the next one. How large these
+ * are goes by rank and by stage, since neither the grid's points nor its edges are spread evenly.
  *
  *     sweeps [POINTS [STEPS]]
  */
@@ -37,7 +38,8 @@ static int face(int direction, int plane)
     }
 }
 
-/* From the first plane to the last, or back, each face behind its neighbour's. Each sweep has calls of its own, as in these programs. */
+/* From the first plane to the last, or back, each face behind its neighbour's. Each sweep has calls of its
+ * own, as in these programs. */
 #define SWEEP(name, direction, words, plane, tag) \
     static void name(MPI_Comm comm, int to, int from) \
     { \
@@ -45,10 +47,12 @@ static int face(int direction, int plane)
             MPI_Request both[2]; \
             MPI_Status statuses[2]; \
             MPI_Isend(faces[0], words * face(direction, plane), MPI_DOUBLE, to, tag, comm, &both[0]); \
-            MPI_Irecv(faces[1], words * points * points, MPI_DOUBLE, direction == 2 ? MPI_ANY_SOURCE : from, tag, comm, &both[1]); \
+            MPI_Irecv(faces[1], words * points * points, MPI_DOUBLE, direction == 2 ? MPI_ANY_SOURCE : from, \
+                      tag, comm, &both[1]); \
             MPI_Waitall(2, both, statuses); \
             if (statuses[1].MPI_SOURCE != from) { \
-                printf("direction %d, stage %d: a face of %d, not of %d\n", direction, stage, statuses[1].MPI_SOURCE, from); \
+                printf("direction %d, stage %d: a face of %d, not of %d\n", direction, stage, \
+                       statuses[1].MPI_SOURCE, from); \
                 MPI_Abort(comm, 1); \
             } \
         } \
@@ -66,7 +70,8 @@ static void rotate(MPI_Comm comm)
     for (int turn = 1; turn < side; turn++) {
         MPI_Status status;
         int to = rank_at(column + turn, row), from = rank_at(column - turn, row);
-        MPI_Sendrecv(faces[0], 1 + round_side(column + turn), MPI_DOUBLE, to, 9, faces[1], side, MPI_DOUBLE, from, 9, comm, &status);
+        MPI_Sendrecv(faces[0], 1 + round_side(column + turn), MPI_DOUBLE, to, 9, faces[1], side, MPI_DOUBLE,
+                     from, 9, comm, &status);
     }
 }
 
@@ -91,7 +96,8 @@ int main(int argc, char **argv)
         faces[k] = calloc((size_t)(22 * points) * (size_t)points, sizeof(double));
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int step = 0; step < steps; step++) {
-        int left = rank_at(column - 1, row), right = rank_at(column + 1, row), below = rank_at(column, row - 1), above = rank_at(column, row + 1);
+        int left = rank_at(column - 1, row), right = rank_at(column + 1, row),
+            below = rank_at(column, row - 1), above = rank_at(column, row + 1);
         x_forth(comm, right, left);
         x_back(comm, left, right);
         y_forth(comm, above, below);

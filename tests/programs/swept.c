@@ -1,5 +1,5 @@
-/* Runs whose virtual times are known: computation shared by the ranks (strong) or of each (weak), messages there and back again, and a
-   failure on some number of ranks. */
+/* Runs whose virtual times are known: computation shared by the ranks (strong) or of each (weak), messages
+   there and back again, and a failure on some number of ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@ static int kept;
 
 static int shifted(int value) {
     int from = -1;
-    MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 0, &from, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 0, &from, 1, MPI_INT, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return from;
 }
 
@@ -100,7 +100,8 @@ static void nested(void) {
     {
         int outer = omp_get_thread_num();
 #pragma omp parallel num_threads(2) reduction(+ : sum)
-        sum += 10 * outer + omp_get_thread_num() + (omp_get_level() == 2 ? 100 : 0) + (omp_get_num_threads() == 2 ? 1000 : 0);
+        sum += 10 * outer + omp_get_thread_num() + (omp_get_level() == 2 ? 100 : 0) +
+               (omp_get_num_threads() == 2 ? 1000 : 0);
 #pragma omp master
         CHECK(shifted(rank) == (rank + size - 1) % size);
     }
@@ -141,6 +142,7 @@ static void too_many(void) {
 }
 
 static const Case cases[] = {
-    {"region", region}, {"kept", kept_values}, {"nested", nested}, {"services", services}, {"too_many", too_many},
+    {"region", region},     {"kept", kept_values},  {"nested", nested},
+    {"services", services}, {"too_many", too_many},
 };
 RUN_CASES(cases)

@@ -29,8 +29,8 @@ static void *around(void *argument) {
         MPI_Is_thread_main(&main_thread);
         CHECK(!main_thread);
         value = tag * 1000 + round * 10 + rank;
-        MPI_Sendrecv_replace(&value, 1, MPI_INT, (rank + 1) % size, 0, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
+                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK(value % 10 == (rank + size - 1) % size);
         pthread_mutex_unlock(&lock);
     }

@@ -1,4 +1,5 @@
-// Threads of one rank that are in MPI at once (MPI_THREAD_MULTIPLE): each case some hundred rounds, with all data looked at.
+// Threads of one rank that are in MPI at once (MPI_THREAD_MULTIPLE): each case some hundred rounds, with all
+// data looked at.
 #include "check.h"
 
 #include <pthread.h>
@@ -46,7 +47,8 @@ static void *both_ways(void *argument) {
             MPI_Recv(in, BIG, MPI_INT, from, tag, MPI_COMM_WORLD, &status);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         } else if (round % 3 == 1) {
-            MPI_Sendrecv(out, count, MPI_INT, there, tag, in, BIG, MPI_INT, from, tag, MPI_COMM_WORLD, &status);
+            MPI_Sendrecv(out, count, MPI_INT, there, tag, in, BIG, MPI_INT, from, tag, MPI_COMM_WORLD,
+                         &status);
         } else {
             MPI_Request request;
             MPI_Irecv(in, BIG, MPI_INT, from, tag, MPI_COMM_WORLD, &request);
@@ -70,7 +72,8 @@ static void *collectives(void *argument) {
     int number = *(int *)argument;
     MPI_Comm comm = comms[number];
     for (int round = 0; round < ROUNDS; round++) {
-        int mine = rank + number + round, sum = 0, all[64], root = round % size, value = rank == root ? round * 7 + number : -1;
+        int mine = rank + number + round, sum = 0, all[64], root = round % size,
+            value = rank == root ? round * 7 + number : -1;
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
         CHECK(sum == size * (size - 1) / 2 + size * (number + round));
         MPI_Bcast(&value, 1, MPI_INT, root, comm);
@@ -164,9 +167,11 @@ static void *waits(void *argument) {
         for (int i = REQUESTS - 1; i >= 0; i--) {
             out[i] = rank + 10 * i + 1000 * round;
             if (i % 3)
-                MPI_Isend(&out[i], 1, MPI_INT, right(), number * REQUESTS + i, MPI_COMM_WORLD, &requests[REQUESTS + i]);
+                MPI_Isend(&out[i], 1, MPI_INT, right(), number * REQUESTS + i, MPI_COMM_WORLD,
+                          &requests[REQUESTS + i]);
             else
-                MPI_Issend(&out[i], 1, MPI_INT, right(), number * REQUESTS + i, MPI_COMM_WORLD, &requests[REQUESTS + i]);
+                MPI_Issend(&out[i], 1, MPI_INT, right(), number * REQUESTS + i, MPI_COMM_WORLD,
+                           &requests[REQUESTS + i]);
         }
         int left_over = 2 * REQUESTS, index, count, indices[2 * REQUESTS], flag;
         switch ((round + number) % 4) {
@@ -255,7 +260,8 @@ static void *accesses(void *argument) {
 
 static void one_sided(void) {
     int *memory;
-    MPI_Win_allocate(THREADS * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_allocate(THREADS * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                     &window);
     for (int i = 0; i < THREADS; i++)
         memory[i] = 0;
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,4 +1,5 @@
-/* Every wait with a time limit for what does not come takes virtual time up to its limit; what is there is taken at once. */
+/* Every wait with a time limit for what does not come takes virtual time up to its limit; what is there is
+ * taken at once. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>

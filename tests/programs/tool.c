@@ -1,11 +1,13 @@
-/* The tool information interface: variables, handles, sessions, categories, enumerations and sources. Each case is a program of its own. */
+/* The tool information interface: variables, handles, sessions, categories, enumerations and sources. Each
+ * case is a program of its own. */
 #include "check.h"
 #include <xsim.h>
 
 static char name[200], text[2000];
 static int length, other, index_of, count, provided;
 
-static void begin(void) { CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS && provided == MPI_THREAD_SINGLE); }
+static void begin(void)
+{ CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS && provided == MPI_THREAD_SINGLE); }
 
 static int cvar(const char *called)
 {
@@ -40,7 +42,8 @@ static void options(void)
 /* Every variable has a name that leads to it, texts that are cut where there is no room, and a category. */
 static void tables(void)
 {
-    int cvars, pvars, categories, class, verbosity, bind, scope, readonly, continuous, atomic, in_categories = 0;
+    int cvars, pvars, categories, class, verbosity, bind, scope, readonly, continuous, atomic,
+        in_categories = 0;
     MPI_Datatype datatype;
     MPI_T_enum enumtype;
     MPI_Init(NULL, NULL);
@@ -51,8 +54,10 @@ static void tables(void)
     CHECK(cvars > 20 && pvars == 7 && categories == 6);
     for (int i = 0; i < cvars; i++) {
         length = other = 0;
-        CHECK(MPI_T_cvar_get_info(i, NULL, &length, &verbosity, &datatype, &enumtype, NULL, &other, &bind, &scope) == MPI_SUCCESS);
-        CHECK(length > 1 && other > 1 && bind == MPI_T_BIND_NO_OBJECT && (datatype == MPI_CHAR || datatype == MPI_INT));
+        CHECK(MPI_T_cvar_get_info(i, NULL, &length, &verbosity, &datatype, &enumtype, NULL, &other, &bind,
+                                  &scope) == MPI_SUCCESS);
+        CHECK(length > 1 && other > 1 && bind == MPI_T_BIND_NO_OBJECT &&
+              (datatype == MPI_CHAR || datatype == MPI_INT));
         int whole = length;
         char shorter[5] = "####";
         length = 4;
@@ -64,8 +69,10 @@ static void tables(void)
     }
     for (int i = 0; i < pvars; i++) {
         length = sizeof name;
-        MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &datatype, &enumtype, NULL, NULL, &bind, &readonly, &continuous, &atomic);
-        CHECK(MPI_T_pvar_get_index(name, class, &index_of) == MPI_SUCCESS && index_of == i && readonly == continuous);
+        MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &datatype, &enumtype, NULL, NULL, &bind,
+                            &readonly, &continuous, &atomic);
+        CHECK(MPI_T_pvar_get_index(name, class, &index_of) == MPI_SUCCESS && index_of == i &&
+              readonly == continuous);
         CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_PERCENTAGE, &index_of) == MPI_T_ERR_INVALID_NAME);
     }
     for (int i = 0; i < categories; i++) {
@@ -84,7 +91,8 @@ static void tables(void)
         CHECK(indices[0] == -7);
     }
     CHECK(in_categories == cvars + pvars);
-    CHECK(MPI_T_category_changed(&count) == MPI_SUCCESS && MPI_T_event_get_num(&count) == MPI_SUCCESS && count == 4);
+    CHECK(MPI_T_category_changed(&count) == MPI_SUCCESS && MPI_T_event_get_num(&count) == MPI_SUCCESS &&
+          count == 4);
     MPI_T_finalize();
     MPI_Finalize();
 }
@@ -141,7 +149,8 @@ static void counters(void)
         CHECK(level(in_world) == 3 && level(in_dup) == 2);
         MPI_Recv(data, 1000, MPI_BYTE, 0, 0, world, MPI_STATUS_IGNORE);
         CHECK(level(in_world) == 2 && level(in_dup) == 2);
-        for (int i = 1; i < 5; i++) MPI_Recv(data, 1000, MPI_BYTE, 0, 0, i < 3 ? world : dup, MPI_STATUS_IGNORE);
+        for (int i = 1; i < 5; i++)
+            MPI_Recv(data, 1000, MPI_BYTE, 0, 0, i < 3 ? world : dup, MPI_STATUS_IGNORE);
         CHECK(level(in_world) == 0 && level(in_dup) == 0);
     }
     MPI_Barrier(world);
@@ -154,7 +163,8 @@ static void counters(void)
     CHECK(number(messages) == (rank == 0 ? 6 : 0) && number(bytes) == (rank == 0 ? 1500 : 0));
     unsigned long long value = 40;
     CHECK(MPI_T_pvar_write(session, messages, &value) == MPI_SUCCESS && number(messages) == 40);
-    CHECK(MPI_T_pvar_readreset(session, messages, &value) == MPI_SUCCESS && value == 40 && number(messages) == 0);
+    CHECK(MPI_T_pvar_readreset(session, messages, &value) == MPI_SUCCESS && value == 40 &&
+          number(messages) == 0);
     CHECK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS && number(bytes) == 0);
     CHECK(MPI_T_pvar_handle_free(session, &messages) == MPI_SUCCESS && messages == MPI_T_PVAR_HANDLE_NULL);
     CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS && session == MPI_T_PVAR_SESSION_NULL);
@@ -179,11 +189,13 @@ static void clocks(void)
         xsim_compute(5e-6);
         MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
     } else MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    CHECK(number(clock) == (rank ? 7000000 : 5000000) && number(compute) == (rank ? 0 : 5000000) && number(wait) == (rank ? 7000000 : 0));
+    CHECK(number(clock) == (rank ? 7000000 : 5000000) && number(compute) == (rank ? 0 : 5000000) &&
+          number(wait) == (rank ? 7000000 : 0));
     MPI_T_enum enumtype;
     int items, value;
     MPI_T_pvar_get_index("xsim_phase", MPI_T_PVAR_CLASS_STATE, &index_of);
-    MPI_T_pvar_get_info(index_of, NULL, NULL, NULL, NULL, NULL, &enumtype, NULL, NULL, NULL, NULL, NULL, NULL);
+    MPI_T_pvar_get_info(index_of, NULL, NULL, NULL, NULL, NULL, &enumtype, NULL, NULL, NULL, NULL, NULL,
+                        NULL);
     length = sizeof name;
     MPI_T_enum_get_info(enumtype, &items, name, &length);
     CHECK(items == 4 && strcmp(name, "xsim_phase") == 0);
@@ -194,7 +206,8 @@ static void clocks(void)
     MPI_Count ticks, most, stamp;
     MPI_T_source_get_num(&count);
     length = sizeof name;
-    CHECK(count == 1 && MPI_T_source_get_info(0, name, &length, NULL, NULL, &order, &ticks, &most, NULL) == MPI_SUCCESS);
+    CHECK(count == 1 &&
+          MPI_T_source_get_info(0, name, &length, NULL, NULL, &order, &ticks, &most, NULL) == MPI_SUCCESS);
     CHECK(order == MPI_T_SOURCE_ORDERED && ticks == 1000000000000 && most > ticks);
     CHECK(MPI_T_source_get_timestamp(0, &stamp) == MPI_SUCCESS && stamp == (MPI_Count)number(clock));
     MPI_T_finalize();
@@ -211,7 +224,9 @@ static void tracing(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_T_cvar_handle_alloc(cvar("xsim_trace_rank"), NULL, &handle, &count);
     CHECK(count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS && value == 1);
-    if (rank == 0) CHECK(MPI_T_cvar_write(handle, &off) == MPI_SUCCESS && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS && value == 0);
+    if (rank == 0)
+        CHECK(MPI_T_cvar_write(handle, &off) == MPI_SUCCESS &&
+              MPI_T_cvar_read(handle, &value) == MPI_SUCCESS && value == 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) MPI_T_cvar_write(handle, &(int){1});
     MPI_T_finalize();
@@ -226,28 +241,34 @@ static void wrong(void)
     MPI_Comm null = MPI_COMM_NULL;
     unsigned long long value = 0;
     MPI_Init(NULL, NULL);
-    CHECK(MPI_T_pvar_get_num(&count) == MPI_T_ERR_NOT_INITIALIZED && MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
+    CHECK(MPI_T_pvar_get_num(&count) == MPI_T_ERR_NOT_INITIALIZED &&
+          MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
     begin();
     begin();
     CHECK(MPI_T_finalize() == MPI_SUCCESS && MPI_T_cvar_get_num(&count) == MPI_SUCCESS);
     CHECK(MPI_T_cvar_get_index("MPICH_SOMETHING", &index_of) == MPI_T_ERR_INVALID_NAME);
-    CHECK(MPI_T_cvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_T_ERR_INVALID_INDEX);
+    CHECK(MPI_T_cvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+          MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_cvar_handle_alloc(-1, NULL, &handle, &count) == MPI_T_ERR_INVALID_INDEX);
     handle = MPI_T_CVAR_HANDLE_NULL;
-    CHECK(MPI_T_cvar_read(handle, text) == MPI_T_ERR_INVALID_HANDLE && MPI_T_cvar_handle_free(&handle) == MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_cvar_read(handle, text) == MPI_T_ERR_INVALID_HANDLE &&
+          MPI_T_cvar_handle_free(&handle) == MPI_T_ERR_INVALID_HANDLE);
     CHECK(MPI_T_category_get_info(6, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &count, NULL, NULL) == MPI_T_ERR_INVALID_HANDLE);
     CHECK(MPI_T_source_get_timestamp(1, &(MPI_Count){0}) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_event_get_index("none", &index_of) == MPI_T_ERR_INVALID_NAME);
-    CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS && MPI_T_pvar_session_create(&other_session) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS &&
+          MPI_T_pvar_session_create(&other_session) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_handle_alloc(session, 7, NULL, &pvars[0], &count) == MPI_T_ERR_INVALID_INDEX);
     MPI_T_pvar_get_index("xsim_unexpected_messages", MPI_T_PVAR_CLASS_LEVEL, &index_of);
     CHECK(MPI_T_pvar_handle_alloc(session, index_of, &null, &pvars[0], &count) == MPI_T_ERR_INVALID_HANDLE);
     CHECK(MPI_T_pvar_handle_alloc(session, index_of, NULL, &pvars[0], &count) == MPI_T_ERR_INVALID_HANDLE);
     pvars[0] = pvar("xsim_wait_time", MPI_T_PVAR_CLASS_TIMER, NULL);
     pvars[1] = pvar("xsim_messages_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    CHECK(MPI_T_pvar_start(session, pvars[0]) == MPI_T_ERR_PVAR_NO_STARTSTOP && MPI_T_pvar_stop(session, pvars[0]) == MPI_T_ERR_PVAR_NO_STARTSTOP);
-    CHECK(MPI_T_pvar_reset(session, pvars[0]) == MPI_T_ERR_PVAR_NO_WRITE && MPI_T_pvar_write(session, pvars[0], &value) == MPI_T_ERR_PVAR_NO_WRITE);
+    CHECK(MPI_T_pvar_start(session, pvars[0]) == MPI_T_ERR_PVAR_NO_STARTSTOP &&
+          MPI_T_pvar_stop(session, pvars[0]) == MPI_T_ERR_PVAR_NO_STARTSTOP);
+    CHECK(MPI_T_pvar_reset(session, pvars[0]) == MPI_T_ERR_PVAR_NO_WRITE &&
+          MPI_T_pvar_write(session, pvars[0], &value) == MPI_T_ERR_PVAR_NO_WRITE);
     CHECK(MPI_T_pvar_readreset(session, pvars[0], &value) == MPI_T_ERR_PVAR_NO_WRITE);
     CHECK(MPI_T_pvar_read(other_session, pvars[1], &value) == MPI_T_ERR_INVALID_HANDLE);
     CHECK(MPI_T_pvar_read(session, MPI_T_PVAR_ALL_HANDLES, &value) == MPI_T_ERR_INVALID_HANDLE);
@@ -261,7 +282,8 @@ static void wrong(void)
 }
 
 static const Case cases[] = {
-    {"options", options}, {"tables", tables}, {"counters", counters}, {"clocks", clocks}, {"tracing", tracing}, {"wrong", wrong},
+    {"options", options}, {"tables", tables},   {"counters", counters},
+    {"clocks", clocks},   {"tracing", tracing}, {"wrong", wrong},
 };
 
 int main(int argc, char **argv)

@@ -5,7 +5,8 @@ static int me;
 
 static void a_grid_knows_its_places(void)
 {
-    int dims[2] = {0, 0}, periods[2] = {1, 0}, coords[2], got[2], wraps[2], rank, n, source, destination, status, sum, up[2] = {-1, 0};
+    int dims[2] = {0, 0}, periods[2] = {1, 0}, coords[2], got[2], wraps[2], rank, n, source, destination,
+        status, sum, up[2] = {-1, 0};
     int remain[2] = {0, 1}, one = 1, values[4], i;
     MPI_Comm grid, row, small;
 
@@ -27,7 +28,8 @@ static void a_grid_knows_its_places(void)
     MPI_Cart_shift(grid, 0, 1, &source, &destination);
     CHECK(source == (me + 9) % 12 && destination == (me + 3) % 12);
     MPI_Cart_shift(grid, 1, 1, &source, &destination);
-    CHECK(source == (me % 3 == 0 ? MPI_PROC_NULL : me - 1) && destination == (me % 3 == 2 ? MPI_PROC_NULL : me + 1));
+    CHECK(source == (me % 3 == 0 ? MPI_PROC_NULL : me - 1) &&
+          destination == (me % 3 == 2 ? MPI_PROC_NULL : me + 1));
     FAILS(MPI_ERR_ARG, MPI_Cart_shift(grid, 2, 1, &source, &destination));
     FAILS(MPI_ERR_TOPOLOGY, MPI_Cartdim_get(MPI_COMM_WORLD, &n));
 
@@ -95,7 +97,8 @@ static void a_distributed_graph_is_made_of_everyones_edges(void)
         weights[2 * i] = i;
         weights[2 * i + 1] = 100;
     }
-    MPI_Dist_graph_create(MPI_COMM_WORLD, n, sources, degrees, destinations, n ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create(MPI_COMM_WORLD, n, sources, degrees, destinations, n ? weights : MPI_WEIGHTS_EMPTY,
+                          MPI_INFO_NULL, 0, &graph);
     MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
     CHECK(weighted && in == (me == 0 ? 11 : 1) && out == (me == 11 ? 0 : 2));
     MPI_Dist_graph_neighbors(graph, 12, from, in_weights, 12, to, out_weights);
@@ -103,7 +106,8 @@ static void a_distributed_graph_is_made_of_everyones_edges(void)
         CHECK(from[0] == me - 1 && in_weights[0] == me - 1);
     if (me < 11)
         CHECK(to[0] == me + 1 && to[1] == 0 && out_weights[1] == 100);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, from, in_weights, out, to, out_weights, MPI_INFO_NULL, 0, &same);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, from, in_weights, out, to, out_weights, MPI_INFO_NULL,
+                                   0, &same);
     MPI_Neighbor_allgather(&value, 1, MPI_INT, values, 1, MPI_INT, same);
     for (i = 0; i < in; i++)
         CHECK(values[i] == 10 * from[i]);

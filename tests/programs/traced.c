@@ -1,8 +1,8 @@
 /*
  * Calls for the trace: two loops, one in the other, and regions that are left out.
  *
- * Any argument: rank 0 waits for a message that nobody sends, and rank 1 sends one that nobody receives and starts a receive that it
- * does not wait for.
+ * Any argument: rank 0 waits for a message that nobody sends, and rank 1 sends one that nobody receives and
+ * starts a receive that it does not wait for.
  */
 #include <mpi.h>
 #include <xsim.h>

@@ -2,7 +2,8 @@
 #include <signal.h>
 #include "survives.h"
 
-/* Rank 1 fails: what it has sent comes, and nothing else; sends are lost until it is known, and refused then. */
+/* Rank 1 fails: what it has sent comes, and nothing else; sends are lost until it is known, and refused
+ * then. */
 static void messages(void)
 {
     int value = 7, more[8] = {0};
@@ -23,7 +24,8 @@ static void messages(void)
         say("isend", MPI_Isend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request));
         say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
         CHECK(request == MPI_REQUEST_NULL);
-        say("sendrecv", MPI_Sendrecv(&value, 1, MPI_INT, 2, 5, more, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        say("sendrecv", MPI_Sendrecv(&value, 1, MPI_INT, 2, 5, more, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
+                                     MPI_STATUS_IGNORE));
     }
     if (rank == 2) {
         say("ssend", MPI_Ssend(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD));
@@ -128,8 +130,8 @@ static void nonblocking(void)
     MPI_Comm_free(&others);
 }
 
-/* Rank 0 revokes what its half of the ranks has begun: they leave and free the communicator, while others that are not told yet enter and need what the first
- * half has to do. */
+/* Rank 0 revokes what its half of the ranks has begun: they leave and free the communicator, while others
+ * that are not told yet enter and need what the first half has to do. */
 static void freed(void)
 {
     MPI_Comm comm;
@@ -181,7 +183,8 @@ static void revoke(void)
     MPI_Comm_free(&comm);
 }
 
-/* What is over when a rank is told that the communicator is revoked is over, and nothing else, though others have run ahead of that. */
+/* What is over when a rank is told that the communicator is revoked is over, and nothing else, though others
+ * have run ahead of that. */
 static void in_time(void)
 {
     int got[3] = {-1, -1, -1}, value = 5;
@@ -224,7 +227,8 @@ static void in_time(void)
     MPI_Comm_free(&comm);
 }
 
-/* A receive of a rank that has failed when the message comes is none, though it was posted before, and by a rank that waits. */
+/* A receive of a rank that has failed when the message comes is none, though it was posted before, and by a
+ * rank that waits. */
 static void too_late(void)
 {
     int value = 5;
@@ -241,7 +245,8 @@ static void too_late(void)
     }
 }
 
-/* Rank 1 fails with one of two partitions to rank 0 ready, and all of those to rank 2; then a communicator is revoked in which rank 2 receives. */
+/* Rank 1 fails with one of two partitions to rank 0 ready, and all of those to rank 2; then a communicator is
+ * revoked in which rank 2 receives. */
 static void partitions(void)
 {
     int value[2] = {7, 8}, flag = 0;
@@ -289,7 +294,8 @@ static void partitions(void)
     }
 }
 
-/* Rank 1 fails with the lock of rank 2's memory, without the post that rank 3 and without the complete that rank 2 waits for; who is left goes on with other windows. */
+/* Rank 1 fails with the lock of rank 2's memory, without the post that rank 3 and without the complete that
+ * rank 2 waits for; who is left goes on with other windows. */
 static void windows(void)
 {
     enum { COUNT = 3 };
@@ -448,8 +454,8 @@ static void asks(void)
     (void)flag;
 }
 
-/* Each has a receive for any source that the failure of rank 1 has ended. Rank 0 acknowledges, 2 cancels, 3 lets go of its request. What
- * rank 0 acknowledges resumes no receive of the others. */
+/* Each has a receive for any source that the failure of rank 1 has ended. Rank 0 acknowledges, 2 cancels, 3
+ * lets go of its request. What rank 0 acknowledges resumes no receive of the others. */
 static void wildcards(void)
 {
     MPI_Request request;
@@ -512,8 +518,24 @@ static void recover(void)
         printf("%d of %d left after %d recoveries at %.0f ns\n", members, size, failures, xsim_time() * 1e9);
 }
 
-static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"wildcards", wildcards}, {"collectives", collectives},
-                             {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
-                             {"by_itself", by_itself}, {"killed", killed}, {"fatal", fatal}, {"asks", asks}, {"recover", recover},
-                             {"freed", freed}, {"in_time", in_time}, {"too_late", too_late}, {"partitions", partitions}, {"windows", windows}, {"fences", fences}};
+static const Case cases[] = {{"messages", messages},
+                             {"several", several},
+                             {"wildcard", wildcard},
+                             {"wildcards", wildcards},
+                             {"collectives", collectives},
+                             {"nonblocking", nonblocking},
+                             {"revoke", revoke},
+                             {"agree", agree},
+                             {"leaves", leaves},
+                             {"by_itself", by_itself},
+                             {"killed", killed},
+                             {"fatal", fatal},
+                             {"asks", asks},
+                             {"recover", recover},
+                             {"freed", freed},
+                             {"in_time", in_time},
+                             {"too_late", too_late},
+                             {"partitions", partitions},
+                             {"windows", windows},
+                             {"fences", fences}};
 RUN_CASES(cases)

@@ -1,6 +1,6 @@
 /*
- * Receives that are waited for together by a rank that does not want their statuses: they are completed while it is blocked, as far
- * as possible. Data, times and errors are as if it had wanted them.
+ * Receives that are waited for together by a rank that does not want their statuses: they are completed while
+ * it is blocked, as far as possible. Data, times and errors are as if it had wanted them.
  *
  *     unseen exchange|reused wanted|ignored
  *     unseen truncated|wrong
@@ -12,7 +12,8 @@ enum { KINDS = 6, ROUNDS = 20, ROOM = 40 };
 /* Of message `kind` in a round: long ones, empty ones. */
 static int length(int kind, int round) { return kind == 4 ? 0 : 1 + (kind * 7 + round * 5) % ROOM; }
 
-/* Kinds: 0 and 4 as they are, 1 into every second place, 2 from every second place, 3 to any source, 5 waits for its match. */
+/* Kinds: 0 and 4 as they are, 1 into every second place, 2 from every second place, 3 to any source, 5 waits
+ * for its match. */
 static void exchange(int wanted)
 {
     static int in[KINDS][2 * ROOM], out[KINDS][2 * ROOM];
@@ -70,7 +71,8 @@ static void exchange(int wanted)
 /* The first and the last message are too long; all are through, and the error is told. */
 static void truncated(void)
 {
-    int to = (rank + 1) % size, from = (rank + size - 1) % size, in[3][2] = { { 0 } }, out[2] = { rank, rank + 1 };
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, in[3][2] = { { 0 } },
+        out[2] = { rank, rank + 1 };
     MPI_Request requests[3];
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int *far = calloc(2, sizeof(int));
@@ -81,7 +83,8 @@ static void truncated(void)
     MPI_Irecv(NULL, 0, MPI_INT, from, 3, MPI_COMM_WORLD, &go);
     if (rank == 0)
         MPI_Send(NULL, 0, MPI_INT, to, 3, MPI_COMM_WORLD);
-    /* Rank 0 sends when all others have sent, so that rank 1 at least waits; the others' messages are there before. */
+    /* Rank 0 sends when all others have sent, so that rank 1 at least waits; the others' messages are there
+     * before. */
     MPI_Wait(&go, MPI_STATUS_IGNORE);
     for (int tag = 0; tag < 3; tag++)
         MPI_Send(out, 2, MPI_INT, to, tag, MPI_COMM_WORLD);
@@ -95,8 +98,8 @@ static void truncated(void)
 }
 
 /*
- * The room of a receive that was completed serves another rank's, while the first rank is still blocked: the second's message, which
- * has to be unpacked when that rank runs and comes later, stays its own.
+ * The room of a receive that was completed serves another rank's, while the first rank is still blocked: the
+ * second's message, which has to be unpacked when that rank runs and comes later, stays its own.
  */
 static void reused(int wanted)
 {
@@ -137,7 +140,8 @@ static void reused(int wanted)
     if (rank == FIRST)
         MPI_Send(NULL, 0, MPI_INT, SENDER, 22, MPI_COMM_WORLD);
     for (int k = 0; k < MANY; k++) {
-        CHECK(rank > SECOND || (far[k][0] == 1 && far[k][1] == 2 && (rank == FIRST || far[k][LONG - 1] == LONG)));
+        CHECK(rank > SECOND ||
+              (far[k][0] == 1 && far[k][1] == 2 && (rank == FIRST || far[k][LONG - 1] == LONG)));
         CHECK(rank > SECOND || requests[k] == MPI_REQUEST_NULL);
         free(far[k]);
     }

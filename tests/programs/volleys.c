@@ -1,6 +1,7 @@
 /*
- * Messages that a rank starts one after the other and then waits for: in loops that begin with a wait, end with a receive or go on in the middle, with partners
- * that send or receive in other ways, and as many as an exchange of a few neighbours has and more.
+ * Messages that a rank starts one after the other and then waits for: in loops that begin with a wait, end
+ * with a receive or go on in the middle, with partners that send or receive in other ways, and as many as an
+ * exchange of a few neighbours has and more.
  */
 #include <mpi.h>
 
@@ -64,7 +65,8 @@ static void one_among_others(int turns)
                 MPI_Issend(bytes, 9, MPI_CHAR, k, 2, MPI_COMM_WORLD, &requests[k]);
             for (int k = 1; k < size; k++) {
                 MPI_Probe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &status);
-                MPI_Recv(bytes, 99, MPI_CHAR, status.MPI_SOURCE, k % 3 ? 3 : MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Recv(bytes, 99, MPI_CHAR, status.MPI_SOURCE, k % 3 ? 3 : MPI_ANY_TAG, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
             }
             for (int k = 1; k < size; k++)
                 MPI_Wait(&requests[k], MPI_STATUS_IGNORE);

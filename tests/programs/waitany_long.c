@@ -1,6 +1,6 @@
 /*
- * Long arrays of requests that are waited for one by one, into whose places behind the program new requests are put: each is completed once, in time, and
- * in an order that does not depend on who ran first.
+ * Long arrays of requests that are waited for one by one, into whose places behind the program new requests
+ * are put: each is completed once, in time, and in an order that does not depend on who ran first.
  *
  *     waitany_long [SEED]
  *
@@ -28,13 +28,15 @@ int main(int argc, char **argv)
     for (int round = 0; round < ROUNDS; round++) {
         /* All ranks draw alike how far message `k` of the round goes, and then each for itself. */
         state = 1000u * seed + (unsigned)round;
-        int total = COUNT + (int)drawn(COUNT), posted = 0, got = 0, seen[2 * COUNT] = { 0 }, distance[2 * COUNT];
+        int total = COUNT + (int)drawn(COUNT), posted = 0, got = 0, seen[2 * COUNT] = { 0 },
+            distance[2 * COUNT];
         for (int k = 0; k < total; k++)
             distance[k] = (int)drawn((unsigned)size);
         state += (unsigned)rank;
         int tests = (int)drawn(2);
         for (; posted < COUNT; posted++)
-            MPI_Irecv(&values[posted], 1, MPI_INT, (rank + size - distance[posted]) % size, posted, MPI_COMM_WORLD, &requests[posted]);
+            MPI_Irecv(&values[posted], 1, MPI_INT, (rank + size - distance[posted]) % size, posted,
+                      MPI_COMM_WORLD, &requests[posted]);
         int of[COUNT];
         for (int k = 0; k < COUNT; k++)
             of[k] = k;
@@ -53,8 +55,10 @@ int main(int argc, char **argv)
                 MPI_Waitany(COUNT, requests, &index, MPI_STATUS_IGNORE);
             if (!flag)
                 continue;
-            if (index < 0 || index >= COUNT || seen[of[index]]++ || values[index] != 1000 * round + of[index]) {
-                printf("rank %d: wrong: round %d, request %d of place %d\n", rank, round, index >= 0 && index < COUNT ? of[index] : -1, index);
+            if (index < 0 || index >= COUNT || seen[of[index]]++ ||
+                values[index] != 1000 * round + of[index]) {
+                printf("rank %d: wrong: round %d, request %d of place %d\n", rank, round,
+                       index >= 0 && index < COUNT ? of[index] : -1, index);
                 MPI_Abort(MPI_COMM_WORLD, 1);
             }
             hash = (hash ^ (unsigned long)of[index]) * 1099511628211ul;
@@ -63,14 +67,17 @@ int main(int argc, char **argv)
             /* Sometimes the place gets another, sometimes one before it, that is free, does. */
             if (posted < total && drawn(3) != 0) {
                 int place = index;
-                for (int back = (int)drawn(40); back > 0 && place > 0 && requests[place - 1] == MPI_REQUEST_NULL; back--)
+                for (int back = (int)drawn(40);
+                     back > 0 && place > 0 && requests[place - 1] == MPI_REQUEST_NULL; back--)
                     place--;
                 of[place] = posted;
-                MPI_Irecv(&values[place], 1, MPI_INT, (rank + size - distance[posted]) % size, posted, MPI_COMM_WORLD, &requests[place]);
+                MPI_Irecv(&values[place], 1, MPI_INT, (rank + size - distance[posted]) % size, posted,
+                          MPI_COMM_WORLD, &requests[place]);
                 posted++;
             } else if (posted < total && got == posted) {
                 of[0] = posted;
-                MPI_Irecv(&values[0], 1, MPI_INT, (rank + size - distance[posted]) % size, posted, MPI_COMM_WORLD, &requests[0]);
+                MPI_Irecv(&values[0], 1, MPI_INT, (rank + size - distance[posted]) % size, posted,
+                          MPI_COMM_WORLD, &requests[0]);
                 posted++;
             }
         }

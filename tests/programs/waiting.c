@@ -1,5 +1,5 @@
-/* Wait states with times known in advance: ranks compute for a while before they call. A message is meant to take 2 us (star:l=1us),
-   and nothing else any time. */
+/* Wait states with times known in advance: ranks compute for a while before they call. A message is meant to
+   take 2 us (star:l=1us), and nothing else any time. */
 #include "check.h"
 #include "xsim.h"
 
@@ -31,7 +31,8 @@ static void late_senders(void)
     }
 }
 
-/* Rank 0 receives first what rank 2 sends at 30 us, then what rank 1 has sent at 10 us, then what rank 3 sends at 50 us. */
+/* Rank 0 receives first what rank 2 sends at 30 us, then what rank 1 has sent at 10 us, then what rank 3
+ * sends at 50 us. */
 static void wrong_order(void)
 {
     static const int from[3] = {2, 1, 3};
@@ -58,7 +59,8 @@ static void wrong_tags(void)
     }
 }
 
-/* Each rank computes for 10 us when the one before it has: of two ranks each computes for half the time even if messages take none. */
+/* Each rank computes for 10 us when the one before it has: of two ranks each computes for half the time even
+ * if messages take none. */
 static void chain(void)
 {
     if (rank > 0)
@@ -72,10 +74,12 @@ static void chain(void)
 static void exchange(void)
 {
     static char sent[3000000], got[3000000];
-    MPI_Sendrecv(sent, 3000000, MPI_CHAR, 1 - rank, 0, got, 3000000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent, 3000000, MPI_CHAR, 1 - rank, 0, got, 3000000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
 }
 
-/* Rank 0 computes for 50 us before it sends; rank 1 hands on what it gets 5 us later; rank 2 waits for that since 10 us. */
+/* Rank 0 computes for 50 us before it sends; rank 1 hands on what it gets 5 us later; rank 2 waits for that
+ * since 10 us. */
 static void handed_on(void)
 {
     if (rank == 0) {
@@ -190,7 +194,8 @@ static void put(MPI_Win win, int target)
     MPI_Put(&value, 1, MPI_INT, target, rank % 8, 1, MPI_INT, win);
 }
 
-/* An access epoch of rank 0 to ranks 1 and 2, which expose their memory after `post` us of them; rank 0 completes `complete` us after it has started. */
+/* An access epoch of rank 0 to ranks 1 and 2, which expose their memory after `post` us of them; rank 0
+ * completes `complete` us after it has started. */
 static void epoch(MPI_Win win, MPI_Group world, const int post[3], int complete)
 {
     static const int origin[1] = {0}, targets[2] = {1, 2};
@@ -236,7 +241,8 @@ static void fence_late(MPI_Win win, MPI_Group world)
     MPI_Win_fence(0, win);
 }
 
-/* Rank 1 has the lock of rank 0's memory first and keeps it for 30 us after it has been granted at 4 us; rank 2 asks for it at 1 us. */
+/* Rank 1 has the lock of rank 0's memory first and keeps it for 30 us after it has been granted at 4 us; rank
+ * 2 asks for it at 1 us. */
 static void lock_held(MPI_Win win, MPI_Group world)
 {
     (void)world;
@@ -295,7 +301,8 @@ static int many[1000], more[1000];
 static void allreduce_at_once(void) { MPI_Allreduce(many, more, 24, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 static void bcast_at_once(void) { MPI_Bcast(many, 24, MPI_INT, size - 1, MPI_COMM_WORLD); }
 static void alltoall_at_once(void) { MPI_Alltoall(many, 5, MPI_INT, more, 5, MPI_INT, MPI_COMM_WORLD); }
-static void reduce_scatter_at_once(void) { MPI_Reduce_scatter_block(many, more, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void reduce_scatter_at_once(void)
+{ MPI_Reduce_scatter_block(many, more, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 static void barrier_at_once(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
 /* Among all and among halves, of two sizes, waited for and not, of blocks that differ. */
@@ -350,7 +357,8 @@ static void all(void)
         int number;
         MPI_Comm_rank(half, &number);
         MPI_Scatter(number == 0 ? large : NULL, 5, MPI_INT, result, 5, MPI_INT, 0, half);
-        MPI_Sendrecv(large, 2000, MPI_INT, (rank + 1) % size, 7, result, 2000, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(large, 2000, MPI_INT, (rank + 1) % size, 7, result, 2000, MPI_INT, MPI_ANY_SOURCE, 7,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Op_free(&op);
     MPI_Comm_free(&half);
@@ -358,12 +366,34 @@ static void all(void)
 
 int main(int argc, char **argv)
 {
-    static const Case cases[] = {{"late_sender", late_sender}, {"late_senders", late_senders}, {"under_way", under_way}, {"chain", chain},
-                                 {"exchange", exchange}, {"handed_on", handed_on}, {"relay", relay},
-                                 {"late_receiver", late_receiver}, {"rendezvous", rendezvous}, {"barrier", barrier}, {"allreduce", allreduce},
-                                 {"reduce", reduce}, {"bcast", bcast}, {"wrong_order", wrong_order}, {"wrong_tags", wrong_tags}, {"late_post", late_post},
-                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"locks", locks}, {"all", all}, {"long_before", long_before},
-                                 {"allreduce_at_once", allreduce_at_once}, {"bcast_at_once", bcast_at_once}, {"alltoall_at_once", alltoall_at_once},
-                                 {"reduce_scatter_at_once", reduce_scatter_at_once}, {"barrier_at_once", barrier_at_once}, {"kinds", kinds}};
+    static const Case cases[] = {{"late_sender", late_sender},
+                                 {"late_senders", late_senders},
+                                 {"under_way", under_way},
+                                 {"chain", chain},
+                                 {"exchange", exchange},
+                                 {"handed_on", handed_on},
+                                 {"relay", relay},
+                                 {"late_receiver", late_receiver},
+                                 {"rendezvous", rendezvous},
+                                 {"barrier", barrier},
+                                 {"allreduce", allreduce},
+                                 {"reduce", reduce},
+                                 {"bcast", bcast},
+                                 {"wrong_order", wrong_order},
+                                 {"wrong_tags", wrong_tags},
+                                 {"late_post", late_post},
+                                 {"early_wait", early_wait},
+                                 {"fence", fence},
+                                 {"lock", lock},
+                                 {"lock_all", lock_all},
+                                 {"locks", locks},
+                                 {"all", all},
+                                 {"long_before", long_before},
+                                 {"allreduce_at_once", allreduce_at_once},
+                                 {"bcast_at_once", bcast_at_once},
+                                 {"alltoall_at_once", alltoall_at_once},
+                                 {"reduce_scatter_at_once", reduce_scatter_at_once},
+                                 {"barrier_at_once", barrier_at_once},
+                                 {"kinds", kinds}};
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

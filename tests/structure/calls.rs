@@ -325,7 +325,8 @@ fn a_circle_through_an_impl_in_two_files_is_found() {
     let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
     write(
         "a.rs",
-        "pub struct A { b: Box<B> } impl A { fn one(&mut self) { self.two() } fn three(&self) { self.b.leaf() } }",
+        "pub struct A { b: Box<B> } impl A \
+         { fn one(&mut self) { self.two() } fn three(&self) { self.b.leaf() } }",
     );
     write("b.rs", "impl super::A { fn two(&mut self) { helper(self) } } fn helper(a: &mut A) { a.three() }");
     write("c.rs", "pub struct B; impl B { fn leaf(&self) { let v: Vec<u8> = Vec::new(); v.one() } }");

@@ -225,8 +225,8 @@ fn main() -> ExitCode {
         }
         let Some(Measured { seconds, events, most_flows, end }) = best else { continue };
         println!(
-            "{:10} {:.3} us an event (to reach {:.2}), {events} events in {seconds:.2} s, at most {most_flows} flows at once, \
-             {:.6} s simulated, {:.0} MiB",
+            "{:10} {:.3} us an event (to reach {:.2}), {events} events in {seconds:.2} s, at most \
+             {most_flows} flows at once, {:.6} s simulated, {:.0} MiB",
             case.name,
             seconds * 1e6 / events as f64,
             case.target,

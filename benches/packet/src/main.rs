@@ -157,7 +157,8 @@ fn main() -> ExitCode {
         let target =
             case.target.map_or(String::new(), |(rate, memory)| format!(" (to reach {rate} in {memory} MiB)"));
         println!(
-            "{:20} {rate:.3} ({wall:.3}) million packets/s, {:.1} million events/s, {} threads, {:.0} MiB{target}",
+            "{:20} {rate:.3} ({wall:.3}) million packets/s, {:.1} million events/s, {} threads, {:.0} \
+             MiB{target}",
             case.name,
             host.events_per_s / 1e6,
             host.threads,

@@ -57,19 +57,22 @@ struct BookSimGrid {
 const GRIDS: [BookSimGrid; 3] = [
     BookSimGrid {
         name: "mesh 8x8",
-        network: "mesh:8x8,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
+        network: "mesh:8x8,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,\
+            crossbar=islip",
         curve: &[(0.01, 26.9), (0.1, 27.3), (0.2, 27.8), (0.3, 29.2), (0.4, 38.4)],
         saturation: 0.43,
     },
     BookSimGrid {
         name: "torus 8x8",
-        network: "torus:8x8,rings=dateline,b=64Gbps,l=1ns,router=2850ps,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
+        network: "torus:8x8,rings=dateline,b=64Gbps,l=1ns,router=2850ps,vcs=8,buf=64B,packet=8,outq=0,\
+            queue=fifo,turnaround=2ns,crossbar=islip",
         curve: &[(0.01, 26.3), (0.3, 26.9), (0.5, 29.4), (0.6, 33.7)],
         saturation: 0.674,
     },
     BookSimGrid {
         name: "4-ary 3-tree",
-        network: "taperedtree:down=4x4x4,up=4x4,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip",
+        network: "taperedtree:down=4x4x4,up=4x4,b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,\
+            queue=fifo,turnaround=2ns,crossbar=islip",
         curve: &[(0.01, 19.5), (0.3, 20.4), (0.5, 23.1), (0.7, 50.3)],
         saturation: 0.746,
     },

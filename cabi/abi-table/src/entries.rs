@@ -30,7 +30,12 @@ pub fn write(table: &AbiTable) -> String {
             for name in &names {
                 writeln!(out, "    \".globl {name}\\n.type {name},@function\\n{name}:\\n\"").unwrap();
             }
-            writeln!(out, "    \"movl ${number}, %r10d\\nleaq xsimtrace_entry_{count}(%rip), %r11\\njmp xsimtrace_enter\\n\"").unwrap();
+            writeln!(
+                out,
+                "    \"movl ${number}, %r10d\\nleaq xsimtrace_entry_{count}(%rip), %r11\\njmp \
+                 xsimtrace_enter\\n\""
+            )
+            .unwrap();
             writeln!(data, "    \"xsimtrace_entry_{count}: .quad 0, xsimtrace_name_{count}\\n\"").unwrap();
             writeln!(
                 data,

@@ -32,7 +32,13 @@ pub fn functions(table: &AbiTable) -> String {
         let names: Vec<String> = row.parameters.iter().map(|p| format!("\"{}\"", p.name)).collect();
         writeln!(out, "    &[{}],", names.join(", ")).unwrap();
     }
-    out.push_str("];\n\n/// What can be said of a function: a bit each.\n#[derive(Clone, Copy, PartialEq, Eq, Debug)]\n#[repr(u8)]\npub enum Property {\n");
+    out.push_str(
+        "];\n\n\
+         /// What can be said of a function: a bit each.\n\
+         #[derive(Clone, Copy, PartialEq, Eq, Debug)]\n\
+         #[repr(u8)]\n\
+         pub enum Property {\n",
+    );
     for (bit, (name, meaning)) in PROPERTIES.iter().enumerate() {
         writeln!(out, "    /// {meaning}\n    {}{} = 1 << {bit},", name[..1].to_uppercase(), &name[1..])
             .unwrap();
@@ -81,8 +87,12 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     writeln!(
         out,
         "std::arch::global_asm!(\".weak {weak}\", \".set {weak}, {strong}\");\n\
-         #[unsafe(no_mangle)]\n#[allow(unused_variables)]\n\
-         pub extern \"C-unwind\" fn {strong}({}) -> {returns} {{\n{recorded}    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
+         #[unsafe(no_mangle)]\n\
+         #[allow(unused_variables)]\n\
+         pub extern \"C-unwind\" fn {strong}({}) -> {returns} {{\n\
+         {recorded}    let boundary = edge::Boundary::enter();\n    let result = {{\n\
+         {body}    }};\n    boundary.leave();\n    result\n\
+         }}",
         arguments.join(", ")
     )
     .unwrap();

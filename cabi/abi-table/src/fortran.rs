@@ -152,7 +152,9 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
     let returns = row.returns.as_deref().map(|r| format!(" -> {}", rust_return(r))).unwrap_or_default();
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn {}_({}){returns} {{",
+        "#[unsafe(no_mangle)]\n\
+         #[allow(unused_variables, unused_mut)]\n\
+         pub extern \"C-unwind\" fn {}_({}){returns} {{",
         symbol("pmpi", name),
         arguments.join(", ")
     )
@@ -345,10 +347,12 @@ fn descriptor(out: &mut String, between: &mut String, after: &mut String, row: &
             let (count, datatype) = (rust_name(count), rust_name(datatype));
             writeln!(
                 between,
-                "    let ({count}, {datatype}) = match {name}_section.layout(Function::{function}, {object}, {count}.into(), {datatype}) {{\n\
+                "    let ({count}, {datatype}) = match {name}_section.layout(Function::{function}, {object}, \
+                 {count}.into(), {datatype}) {{\n\
                  \x20       fortran::descriptor::ArgumentLayout::Same => ({count}, {datatype}),\n\
                  \x20       fortran::descriptor::ArgumentLayout::One(of) => (1, of),\n\
-                 \x20       fortran::descriptor::ArgumentLayout::Failed(code) => return fortran::finish(ierror, code),\n    }};"
+                 \x20       fortran::descriptor::ArgumentLayout::Failed(code) => return \
+                 fortran::finish(ierror, code),\n    }};"
             )
             .unwrap();
             writeln!(after, "    {name}_section.finish();").unwrap();

@@ -4,6 +4,9 @@ use crate::kinds::{HANDLES, Kind};
 use crate::table::{AbiTable, Constant, Intent, Parameter, Row, symbol};
 use std::fmt::Write;
 
+/// Columns that a line of the header has at most.
+const MAX_COLUMNS: usize = 110;
+
 const OPENING: &str = "\
 /* MPI 5.0, standard ABI. Generated from cabi/table; do not edit (see cabi/table/README.md). */
 #ifndef XSIM_MPI_H
@@ -72,16 +75,14 @@ pub fn write(table: &AbiTable) -> String {
         out.push('\n');
         for row in table.functions.iter().filter(|row| row.is_standard()) {
             for &large in row.variants() {
-                out.push_str(&prototype(row, large, prefix));
-                out.push_str(";\n");
+                declare(&mut out, &prototype(row, large, prefix));
             }
         }
     }
     out.push_str("\n/* Beyond the standard: failures of processes (docs/reference/failures.md). */\n");
     for prefix in ["MPI", "PMPI"] {
         for row in table.functions.iter().filter(|row| !row.is_standard()) {
-            out.push_str(&prototype(row, false, prefix));
-            out.push_str(";\n");
+            declare(&mut out, &prototype(row, false, prefix));
         }
     }
     conversions(&mut out);
@@ -175,7 +176,22 @@ pub fn c_value(constant: &Constant) -> String {
 fn callback(out: &mut String, row: &Row, large: bool) {
     let suffix = if large { "_c" } else { "" };
     let returns = row.returns.as_deref().unwrap_or("int");
-    writeln!(out, "typedef {returns} (MPI_{}{suffix})({});", row.name, parameters(row, large)).unwrap();
+    declare(out, &format!("typedef {returns} (MPI_{}{suffix})({})", row.name, parameters(row, large)));
+}
+
+/// Appends a declaration, whose parameters go on in further lines where [`MAX_COLUMNS`] are full.
+fn declare(out: &mut String, text: &str) {
+    let mut column = 0;
+    for part in text.split_inclusive(", ") {
+        if column > 0 && column + part.trim_end().len() + usize::from(part.ends_with(')')) > MAX_COLUMNS {
+            out.truncate(out.trim_end().len());
+            out.push_str("\n    ");
+            column = 4;
+        }
+        out.push_str(part);
+        column += part.len();
+    }
+    out.push_str(";\n");
 }
 
 /// `int MPI_Send(const void *buf, ...)`.

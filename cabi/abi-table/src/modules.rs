@@ -385,7 +385,9 @@ fn declaration(row: &Row, p: &Parameter, style: Style, large: bool) -> String {
     match (&p.kind, style) {
         (Kind::Buffer, Style::Integers) | (Kind::Address, Style::Integers) if p.name != "baseptr" => {
             format!(
-                "!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}\n!DIR$ IGNORE_TKR {name}\ntype(*), dimension(*) :: {name}"
+                "!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}\n\
+                 !DIR$ IGNORE_TKR {name}\n\
+                 type(*), dimension(*) :: {name}"
             )
         }
         (Kind::Buffer, Style::Types) => {

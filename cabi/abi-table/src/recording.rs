@@ -25,7 +25,8 @@ pub fn tables(table: &AbiTable) -> String {
         for p in &shown {
             writeln!(
                 out,
-                "        RecordedParameter {{ name: \"{}\", kind: Kind::{}, direction: ArgumentIntent::{:?}, length: {}, wide: [{}, {}], large_only: {}, at_root: {} }},",
+                "        RecordedParameter {{ name: \"{}\", kind: Kind::{}, direction: ArgumentIntent::{:?}, \
+                 length: {}, wide: [{}, {}], large_only: {}, at_root: {} }},",
                 p.name,
                 kind(&p.kind),
                 p.direction,
@@ -204,11 +205,12 @@ fn function(
     (returns, end): (&str, &str),
 ) -> String {
     format!(
-        "    #[cold]\n    #[inline(never)]\n    #[allow(clippy::too_many_arguments, unused_mut, unused_variables)]\n\
+        "    #[cold]\n    #[inline(never)]\n    #[allow(clippy::too_many_arguments, unused_mut, \
+         unused_variables)]\n\
          \x20   extern \"C-unwind\" fn around({}){returns} {{\n\
          \x20       let mut words: [u64; {}] = [{}];\n\
-         \x20       static FRAME: recording::Frame = recording::Frame::new();\n{first}\
-         \x20       let opened = recording::open(Function::{}, {form}, &mut words, &FRAME);\n\
+         \x20       static FRAME: recording::Frame = recording::Frame::new();\n\
+         {first}\x20       let opened = recording::open(Function::{}, {form}, &mut words, &FRAME);\n\
          \x20       let made = recording::Around::call(&opened, &words);\n\
          \x20       let code = {call};\n\
          \x20       made.returned(code);\n\

@@ -69,12 +69,14 @@ pub const PROPERTIES: &[(&str, &str)] = &[
     ("starts", "It starts an operation, and leaves what its rank started just before as it is."),
     (
         "quick",
-        "Most calls of it need one look at the world: its implementation with `_quickly` behind its name is tried first.",
+        "Most calls of it need one look at the world: its implementation with `_quickly` behind its name is \
+         tried first.",
     ),
     ("posts", "It starts an operation that sends nothing."),
     (
         "collective",
-        "It counts among the collective calls of its communicator, which match in order: communication, and what makes a communicator.",
+        "It counts among the collective calls of its communicator, which match in order: communication, and \
+         what makes a communicator.",
     ),
 ];
 

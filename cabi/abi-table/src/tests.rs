@@ -27,7 +27,9 @@ fn project() -> AbiTable {
 fn a_row_gives_name_implementation_flags_and_parameters() {
     let table = read(
         "row",
-        "# comment\nWait_for  p2p::wait  _c deprecated=4.1  # why\n    count req:inout.request?[count]\n    tag:out.tag\n",
+        "# comment\n\
+         Wait_for  p2p::wait  _c deprecated=4.1  # why\n    count req:inout.request?[count]\n    \
+         tag:out.tag\n",
     );
     let row = &table.functions[0];
     assert_eq!((row.name.as_str(), row.body.as_deref(), row.large), ("Wait_for", Some("p2p::wait"), true));
@@ -94,9 +96,13 @@ fn coverage(table: &AbiTable) -> String {
     let all = standard().count();
     let large = standard().filter(|row| row.large).count();
     let mut out = format!(
-        "# Functions of MPI 5.0\n\nMade from `cabi/table/*.txt` by `BLESS=1 cargo test -p xsim-abi-table`. {built} of {all} functions \
-         are built,\n{large} of them with a large-count variant `_c`: {} in all. What a function does not do stands in\n\
-         [limits of MPI](limits-mpi.md).\n\n| chapter | functions | with `_c` |\n|---|---|---|\n",
+        "# Functions of MPI 5.0\n\n\
+         Made from `cabi/table/*.txt` by `BLESS=1 cargo test -p xsim-abi-table`. {built} of {all} functions \
+         are built,\n\
+         {large} of them with a large-count variant `_c`: {} in all. What a function does not do stands in\n\
+         [limits of MPI](limits-mpi.md).\n\n\
+         | chapter | functions | with `_c` |\n\
+         |---|---|---|\n",
         all + large
     );
     let mut chapters: Vec<&str> = table.functions.iter().map(|row| row.chapter.as_str()).collect();

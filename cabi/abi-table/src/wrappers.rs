@@ -64,17 +64,28 @@ fn handles(table: &AbiTable) -> Vec<(&Constant, &'static str)> {
 /// Returns what the recorder needs of the constants, in the order of the wrappers' tables.
 pub fn constants(table: &AbiTable) -> String {
     let mut out = String::from(
-        "/// Numbers with a meaning: of what kind, and the standard's value.\npub static NUMBERS: &[(Section, i32)] = &[\n",
+        "/// Numbers with a meaning: of what kind, and the standard's value.\n\
+         pub static NUMBERS: &[(Section, i32)] = &[\n",
     );
     for (constant, section) in numbers(table) {
         writeln!(out, "    (Section::{section}, {}), // {}", constant.value, constant.name).unwrap();
     }
-    out.push_str("];\n\n/// Predefined handles: their class, and the standard's value.\npub static PREDEFINED: &[(Class, usize)] = &[\n");
+    out.push_str(
+        "];\n\n\
+         /// Predefined handles: their class, and the standard's value.\n\
+         pub static PREDEFINED: &[(Class, usize)] = &[\n",
+    );
     for (constant, class) in handles(table) {
         let class = format!("{}{}", class[..1].to_uppercase(), &class[1..]);
         writeln!(out, "    (Class::{class}, {}), // {}", constant.value, constant.name).unwrap();
     }
-    out.push_str("];\n\n/// What the numbers are.\n#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n#[allow(missing_docs, reason = \"as in the table\")]\npub enum Section {\n");
+    out.push_str(
+        "];\n\n\
+         /// What the numbers are.\n\
+         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n\
+         #[allow(missing_docs, reason = \"as in the table\")]\n\
+         pub enum Section {\n",
+    );
     let mut names: Vec<&str> = SECTIONS.iter().map(|&(_, name)| name).collect();
     names.dedup();
     for name in names {
@@ -201,19 +212,27 @@ fn wrapper(number: usize, row: &Row, large: bool) -> String {
     let (site_typed, site_same) = (behind_site(&join(&|(index, p)| declared(index, p))), behind_site(&same));
     format!(
         "REAL({name})\n\
-         static inline int told_{name}(void *site{site_typed})\n{{\n\
+         static inline int told_{name}(void *site{site_typed})\n\
+         {{\n\
          \x20   uint64_t words[] = {{{words}}};\n\
          \x20   int told = xsimtrace_open({number}, {large}, words, site);\n\
          \x20   int code = THE_REAL({name})({passed});\n\
          \x20   if (told)\n        xsimtrace_close(told, words, code);\n\
-         \x20   return code;\n}}\n\
+         \x20   return code;\n\
+         }}\n\
          EXPORTED int recorded_{name}({typed}) __asm__(\"{name}\");\n\
-         int recorded_{name}({typed})\n{{\n\
-         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, {helper}, from) : from;\n\
-         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n}}\n\
+         int recorded_{name}({typed})\n\
+         {{\n\
+         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, \
+         {helper}, from) : from;\n\
+         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n\
+         }}\n\
          EXPORTED int passed_{name}({typed}) __asm__(\"P{name}\");\n\
-         int passed_{name}({typed})\n{{\n\
-         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, {helper}, from) : NULL;\n\
-         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n}}\n"
+         int passed_{name}({typed})\n\
+         {{\n\
+         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, \
+         {helper}, from) : NULL;\n\
+         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n\
+         }}\n"
     )
 }

@@ -46,34 +46,53 @@ pub fn write_shared_quickly(
 macro_rules! accesses {
     (at: $($name:literal $block:ident $end:ident $start:ident $direction:ident $collective:literal;)*) => { $(
         #[doc = concat!("`MPI_File_", $name, "` up to its wait.")]
-        pub fn $block(c: &Call, fh: Handle, offset: i64, buf: Addr, count: i64, datatype: Handle, out: StatusPointer) -> Result<Option<Wait>> {
+        pub fn $block(
+            c: &Call, fh: Handle, offset: i64, buf: Addr, count: i64, datatype: Handle, out: StatusPointer
+        ) -> Result<Option<Wait>> {
             let (pointer, buffer) = (Pointer::At(offset), (buf, count, datatype.0));
-            let access = Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer };
+            let access = Access {
+                file: fh.0, direction: $direction, pointer, collective: $collective, buffer
+            };
             Ok(told(c.mpi.begin_access(access)?, out))
         }
         pub use end as $end;
         #[doc = concat!("The nonblocking form of `MPI_File_", $name, "`.")]
-        pub fn $start(c: &Call, fh: Handle, offset: i64, buf: Addr, count: i64, datatype: Handle, request: Out<Handle>) -> Result {
+        pub fn $start(
+            c: &Call, fh: Handle, offset: i64, buf: Addr, count: i64, datatype: Handle, request: Out<Handle>
+        ) -> Result {
             let (pointer, buffer) = (Pointer::At(offset), (buf, count, datatype.0));
-            let access = Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer };
+            let access = Access {
+                file: fh.0, direction: $direction, pointer, collective: $collective, buffer
+            };
             request.set(Handle(c.mpi.request_access(access)?));
             Ok(())
         }
     )* };
-    (block: $($name:literal $block:ident $end:ident $direction:ident $pointer:ident $collective:literal;)*) => { $(
+    (block:
+        $($name:literal $block:ident $end:ident $direction:ident $pointer:ident
+            $collective:literal;)*) => { $(
         #[doc = concat!("`MPI_File_", $name, "` up to its wait.")]
-        pub fn $block(c: &Call, fh: Handle, buf: Addr, count: i64, datatype: Handle, out: StatusPointer) -> Result<Option<Wait>> {
+        pub fn $block(
+            c: &Call, fh: Handle, buf: Addr, count: i64, datatype: Handle, out: StatusPointer
+        ) -> Result<Option<Wait>> {
             let (pointer, buffer) = (Pointer::$pointer, (buf, count, datatype.0));
-            let access = Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer };
+            let access = Access {
+                file: fh.0, direction: $direction, pointer, collective: $collective, buffer
+            };
             Ok(told(c.mpi.begin_access(access)?, out))
         }
         pub use end as $end;
     )* };
-    (start: $($name:literal $start:ident $direction:ident $pointer:ident $collective:literal;)*) => { $(
+    (start: $($name:literal $start:ident $direction:ident $pointer:ident
+            $collective:literal;)*) => { $(
         #[doc = concat!("The nonblocking form of `MPI_File_", $name, "`.")]
-        pub fn $start(c: &Call, fh: Handle, buf: Addr, count: i64, datatype: Handle, request: Out<Handle>) -> Result {
+        pub fn $start(
+            c: &Call, fh: Handle, buf: Addr, count: i64, datatype: Handle, request: Out<Handle>
+        ) -> Result {
             let (pointer, buffer) = (Pointer::$pointer, (buf, count, datatype.0));
-            let access = Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer };
+            let access = Access {
+                file: fh.0, direction: $direction, pointer, collective: $collective, buffer
+            };
             request.set(Handle(c.mpi.request_access(access)?));
             Ok(())
         }

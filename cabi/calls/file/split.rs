@@ -14,11 +14,14 @@ fn finish(c: &Call, name: &str, fh: Handle, out: StatusPointer) -> Result<Option
 }
 
 macro_rules! splits {
-    ($($name:literal $begin:ident $finish:ident $end:ident $direction:ident $pointer:ident $collective:literal;)*) => { $(
+    ($($name:literal $begin:ident $finish:ident $end:ident
+        $direction:ident $pointer:ident $collective:literal;)*) => { $(
         #[doc = concat!("`", $name, "_begin`.")]
         pub fn $begin(c: &Call, fh: Handle, buf: Addr, count: i64, datatype: Handle) -> Result {
             let (pointer, buffer) = (Pointer::$pointer, (buf, count, datatype.0));
-            c.mpi.begin_split($name, Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer })
+            c.mpi.begin_split(
+                $name, Access { file: fh.0, direction: $direction, pointer, collective: $collective, buffer }
+            )
         }
         ends!($name $finish $end);
     )* };
@@ -29,7 +32,9 @@ macro_rules! splits_at {
         #[doc = concat!("`", $name, "_begin`.")]
         pub fn $begin(c: &Call, fh: Handle, offset: i64, buf: Addr, count: i64, datatype: Handle) -> Result {
             let (pointer, buffer) = (Pointer::At(offset), (buf, count, datatype.0));
-            c.mpi.begin_split($name, Access { file: fh.0, direction: $direction, pointer, collective: true, buffer })
+            c.mpi.begin_split(
+                $name, Access { file: fh.0, direction: $direction, pointer, collective: true, buffer }
+            )
         }
         ends!($name $finish $end);
     )* };

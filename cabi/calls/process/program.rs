@@ -28,7 +28,8 @@ pub fn file(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Pat
     }
     places(command, wdir, path).into_iter().find(|place| place.is_file()).ok_or_else(|| {
         format!(
-            "there is no program '{command}' to spawn, neither in the working directory nor in PATH: check its name, or give its whole path"
+            "there is no program '{command}' to spawn, neither in the working directory nor in PATH: check \
+             its name, or give its whole path"
         )
     })
 }

@@ -52,7 +52,8 @@ impl ControlVariable {
         match self {
             ControlVariable::Option(row) => row.help,
             ControlVariable::TraceRank => {
-                "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them out."
+                "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them \
+                 out."
             }
         }
     }

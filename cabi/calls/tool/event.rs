@@ -71,19 +71,22 @@ const ROWS: [Row; 4] = [
     Row {
         event: EventType::Left,
         name: "xsim_call_left",
-        description: "The rank's call has returned: of which function, with which error code, and when it was entered, in picoseconds.",
+        description: "The rank's call has returned: of which function, with which error code, and when it \
+            was entered, in picoseconds.",
         elements: &[EventElement::Function, EventElement::Short, EventElement::Long],
     },
     Row {
         event: EventType::Waited,
         name: "xsim_call_waited",
-        description: "The rank's call has returned, and had to wait: in which function, and how many picoseconds.",
+        description: "The rank's call has returned, and had to wait: in which function, and how many \
+            picoseconds.",
         elements: &[EventElement::Function, EventElement::Long],
     },
     Row {
         event: EventType::Sent,
         name: "xsim_call_sent",
-        description: "The rank's call has returned, and has sent messages, not within collectives: in which function, how many, and their payload bytes.",
+        description: "The rank's call has returned, and has sent messages, not within collectives: in which \
+            function, how many, and their payload bytes.",
         elements: &[EventElement::Function, EventElement::Long, EventElement::Long],
     },
 ];

@@ -77,7 +77,8 @@ const ROWS: [Row; 7] = [
     Row {
         variable: PerformanceVariable::Unexpected,
         name: "xsim_unexpected_messages",
-        description: "Messages in a communicator that have arrived by the rank's clock and for which it has posted no receive.",
+        description: "Messages in a communicator that have arrived by the rank's clock and for which it has \
+            posted no receive.",
         class: MPI_T_PVAR_CLASS_LEVEL,
         counted: false,
     },

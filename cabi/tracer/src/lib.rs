@@ -6,11 +6,10 @@
 //! folded and merged by `trace`.
 
 mod constants;
-mod function;
 mod recording;
 mod run;
 
-use function::Function;
+use call_recording::function::Function;
 use run::TracedProcess;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};

@@ -1,15 +1,11 @@
 //! The recording of this process's calls, from `MPI_Init` to `MPI_Finalize`.
 
-use crate::function::Function;
-use crate::recording::arguments::ArgumentRegisters;
-use crate::recording::facts::Facts;
-use crate::recording::host;
-use crate::recording::level::NestingLevel;
-use crate::recording::module;
-use crate::recording::objects::TracedObjects;
-use crate::recording::open::OpenCall;
-use crate::recording::parameter::ArgumentForm;
-use crate::recording::translate;
+use crate::recording::{ArgumentRegisters, OpenCall, RealCall, TracedObjects, host, translate};
+use call_recording::facts::Facts;
+use call_recording::function::Function;
+use call_recording::level::NestingLevel;
+use call_recording::module;
+use call_recording::parameter::ArgumentForm;
 use engine::{Span, Time};
 use recorder::CallReturn;
 use recorder::Recorder;

@@ -17,7 +17,8 @@ fn main() {
         .map(|(index, line)| constant(line).unwrap_or_else(|| panic!("{}:{}", table.display(), index + 1)));
     let names: String = text.lines().filter_map(datatype).collect();
     let names = format!(
-        "/// The names of the predefined datatypes, aliases too, with their handles.\npub static DATATYPE_NAMES: &[(&str, usize)] = &[{names}];\n"
+        "/// The names of the predefined datatypes, aliases too, with their handles.\n\
+         pub static DATATYPE_NAMES: &[(&str, usize)] = &[{names}];\n"
     );
     fs::write(Path::new(&out).join("abi.rs"), rows.collect::<String>() + &names)
         .expect("OUT_DIR can be written");

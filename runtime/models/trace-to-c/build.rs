@@ -66,7 +66,8 @@ fn parameter(out: &mut String, p: &Parameter) {
     };
     writeln!(
         out,
-        "        SignatureParameter {{ name: \"{}\", kind: {kind}, direction: ParameterIntent::{intent}, is_array: {}, large_only: {}, types: [\"{}\", \"{}\"] }},",
+        "        SignatureParameter {{ name: \"{}\", kind: {kind}, direction: ParameterIntent::{intent}, \
+         is_array: {}, large_only: {}, types: [\"{}\", \"{}\"] }},",
         p.name,
         p.length.is_some(),
         p.large_only,

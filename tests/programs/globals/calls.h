@@ -1,6 +1,6 @@
 /*
- * One MPI call after another, each of which gives the processor to other ranks. A program defines `change` and `check`: before each
- * call a rank changes all its state, behind it it finds what it left.
+ * One MPI call after another, each of which gives the processor to other ranks. A program defines `change`
+ * and `check`: before each call a rank changes all its state, behind it it finds what it left.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void all_calls(int rank, int size, int laps)
         MPI_Request requests[2];
         MPI_Comm comm;
         CALL(MPI_Barrier, MPI_COMM_WORLD);
-        CALL(MPI_Sendrecv, &out, 1, MPI_INT, right, 1, &in, 1, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CALL(MPI_Sendrecv, &out, 1, MPI_INT, right, 1, &in, 1, MPI_INT, left, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
         CALL(MPI_Send, &out, 1, MPI_INT, left, 2, MPI_COMM_WORLD);
         CALL(MPI_Probe, right, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CALL(MPI_Recv, &in, 1, MPI_INT, right, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,4 +1,5 @@
-// What a rank parks becomes larger from call to call, far beyond a few pages: first its globals, then its stack.
+// What a rank parks becomes larger from call to call, far beyond a few pages: first its globals, then its
+// stack.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A library that a rank loads: data, zeros, a thread-local variable and what a constructor made, all each rank's own. */
+/* A library that a rank loads: data, zeros, a thread-local variable and what a constructor made, all each
+ * rank's own. */
 #include <mpi.h>
 
 static int own = -1, zeros[9000], constructed;
@@ -31,4 +32,5 @@ int plugin_check(int rank)
     return wrong;
 }
 
-int plugin_is_fresh(void) { return own == -1 && zeros[4] == 0 && zeros[8000] == 77 && local == 5 && text[0] == 'i'; }
+int plugin_is_fresh(void)
+{ return own == -1 && zeros[4] == 0 && zeros[8000] == 77 && local == 5 && text[0] == 'i'; }

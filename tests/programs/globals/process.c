@@ -1,4 +1,5 @@
-/* Every kind of state that the kernel or the C library keeps for a process, changed before each call and found again behind it. */
+/* Every kind of state that the kernel or the C library keeps for a process, changed before each call and
+ * found again behind it. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <locale.h>
@@ -52,7 +53,8 @@ static void check(int rank, int step, const char *call)
         return;
     }
     snprintf(value, sizeof value, "%d", 1000 * rank + step);
-    HOLDS("the environment", getenv("STATE") && !strcmp(getenv("STATE"), value) && !strcmp(getenv("PUT"), value));
+    HOLDS("the environment",
+          getenv("STATE") && !strcmp(getenv("STATE"), value) && !strcmp(getenv("PUT"), value));
     HOLDS("a variable of the rank's own", getenv(name) && atoi(getenv(name)) == 1000 * rank + 1);
     HOLDS("an inherited variable", (getenv("INHERITED") == NULL) == rank % 2);
     HOLDS("the working directory", getcwd(here, sizeof here) && !strcmp(here, directory));
@@ -73,7 +75,8 @@ static void check(int rank, int step, const char *call)
     sigset_t blocked, pending;
     sigprocmask(SIG_BLOCK, NULL, &blocked);
     sigpending(&pending);
-    HOLDS("the signal mask", sigismember(&blocked, SIGUSR2) == rank % 2 && sigismember(&blocked, SIGURG) == !(rank % 2));
+    HOLDS("the signal mask",
+          sigismember(&blocked, SIGUSR2) == rank % 2 && sigismember(&blocked, SIGURG) == !(rank % 2));
     HOLDS("a signal that waits", sigismember(&pending, SIGUSR2) == rank % 2);
     cpu_set_t set;
     sched_getaffinity(0, sizeof set, &set);
@@ -120,7 +123,8 @@ int main(int argc, char **argv)
         HOLDS("a relative path", access("here", F_OK) == 0);
     }
     MPI_File shared;
-    int opened = MPI_File_open(MPI_COMM_WORLD, "shared", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &shared);
+    int opened =
+        MPI_File_open(MPI_COMM_WORLD, "shared", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &shared);
     HOLDS("a file of all ranks", opened == MPI_SUCCESS && MPI_File_close(&shared) == MPI_SUCCESS);
     HOLDS("the first rank's directory", (access("shared", F_OK) == 0) == (rank == 0));
     sigset_t none;

@@ -56,7 +56,8 @@ static void check(int rank, int step, const char *call)
 {
     HOLDS("static with a constructor", with_constructor.values[0] == 1 + rank * step);
     HOLDS("inline static", Holder::member.values[1] == 1 + rank * step && Holder::number == 8 + rank * step);
-    HOLDS("template static", Template<int>::value == 40 + rank * step && Template<double>::value == 40 + 0.5 * rank * step);
+    HOLDS("template static",
+          Template<int>::value == 40 + rank * step && Template<double>::value == 40 + 0.5 * rank * step);
     HOLDS("thread_local object", here == "thread of " + std::to_string(rank));
     HOLDS("map", table.size() == 2 && table["rank"] == rank);
     HOLDS("function static object", lazy().values[2] == 1 + rank * step);

@@ -1,4 +1,5 @@
-/* Standard streams that ranks but the first close, put elsewhere or assign, and input that each has for itself. */
+/* Standard streams that ranks but the first close, put elsewhere or assign, and input that each has for
+ * itself. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -54,7 +55,8 @@ static void output(int rank, const char *how)
     }
 }
 
-/* Each rank reads the lines of a file of its own, a little at a time, through the stream and through the descriptor. */
+/* Each rank reads the lines of a file of its own, a little at a time, through the stream and through the
+ * descriptor. */
 static void input(int rank, const char *how)
 {
     char path[64], line[16], want[16];

@@ -1,4 +1,5 @@
-// C++'s standard streams, of which each rank has its own: formats, state, buffers and ties, whatever another rank does to its own.
+// C++'s standard streams, of which each rank has its own: formats, state, buffers and ties, whatever another
+// rank does to its own.
 #include <cstdio>
 #include <iomanip>
 #include <iostream>
@@ -19,17 +20,20 @@ static int formats()
     int failures = 0;
     for (int step = 1; step <= 20; step++) {
         if (rank) {
-            std::cout << std::setprecision(rank + step) << std::setfill(char('a' + rank)) << (rank % 2 ? std::hex : std::oct);
+            std::cout << std::setprecision(rank + step) << std::setfill(char('a' + rank))
+                      << (rank % 2 ? std::hex : std::oct);
             std::cerr.width(rank + step);
             std::wcout.setstate(std::ios::failbit);
             std::cin.setstate(rank % 2 ? std::ios::eofbit : std::ios::badbit);
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        if (std::cout.precision() != (rank ? rank + step : 6) || std::cout.fill() != (rank ? char('a' + rank) : ' '))
+        if (std::cout.precision() != (rank ? rank + step : 6) ||
+            std::cout.fill() != (rank ? char('a' + rank) : ' '))
             failures += shared("a format of cout", "MPI_Barrier");
         if (std::cerr.width() != (rank ? rank + step : 0))
             failures += shared("the width of cerr", "MPI_Barrier");
-        if (std::wcout.good() == (rank > 0) || std::cin.bad() != (rank && rank % 2 == 0) || std::cin.eof() != (rank % 2 == 1))
+        if (std::wcout.good() == (rank > 0) || std::cin.bad() != (rank && rank % 2 == 0) ||
+            std::cin.eof() != (rank % 2 == 1))
             failures += shared("a state", "MPI_Barrier");
     }
     return failures;

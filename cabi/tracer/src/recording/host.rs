@@ -4,9 +4,10 @@
 //! The rest of the recorder knows the values of the standard ABI alone. Predefined handles become those of
 //! the ABI, other handles stay the words that the MPI has for them, which are no small numbers.
 
-use super::objects::{Membership, RelativeBase};
-use super::parameter::{Kind, RecordedParameter};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_NULL, MPI_PROC_NULL};
+use call_recording::Host;
+use call_recording::objects::{Membership, PREDEFINED as FIRST_MADE, RelativeBase};
+use call_recording::parameter::{Kind, RecordedParameter};
 use rank::Addr;
 use rank::memory::load;
 use recorder::{Class, RecordedStatus};
@@ -18,9 +19,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use trace::saved::Key;
 
 include!(concat!(env!("OUT_DIR"), "/constants.rs"));
-
-/// Bytes of a status that are enough for every MPI.
-pub const STATUS: usize = 64;
 
 // Of native.c and of what is generated for it.
 unsafe extern "C" {
@@ -205,18 +203,6 @@ fn word(class: Option<Class>, at: Addr, k: usize) -> u64 {
     if size == 4 { u64::from(load::<u32>(at)) } else { load(at) }
 }
 
-/// Element `k` of an array of handles.
-pub fn handle(class: Option<Class>, at: Addr, k: usize) -> usize {
-    let handle = word(class, at, k);
-    let Some(of) = class else { return handle as usize };
-    let place = at.offset(size(class) * k as i64).0;
-    if of == Class::Comm && with(|host| host.unfinished == place) {
-        return MPI_COMM_NULL;
-    }
-    // O(k), where handles are not kept where they were made and are those of several requests: both are rare.
-    find(of, handle, place, || (0..k).filter(|&k| word(class, at, k) == handle).count())
-}
-
 /// A request begins whose handle a call has put here; it may be to receive from `MPI_PROC_NULL`.
 pub fn begin_request(at: Addr, from_nobody: bool) {
     let handle = word(Some(Class::Request), at, 0);
@@ -225,43 +211,6 @@ pub fn begin_request(at: Addr, from_nobody: bool) {
             host.requests.begin(handle, at.0, from_nobody);
         }
     });
-}
-
-/// A handle is that of no object any more.
-pub fn forget(class: Class, handle: usize) {
-    with(|host| match class {
-        Class::Request => host.requests.end(handle),
-        Class::Comm => _ = host.comms.remove(&handle),
-        _ => {}
-    });
-}
-
-/// A number in the memory of the program, which may be a constant.
-pub fn number(p: &RecordedParameter, number: i32) -> i32 {
-    let section = match p.kind {
-        Kind::Tag => return if number < 0 { MPI_ANY_TAG } else { number },
-        Kind::Rank if number >= 0 => return number,
-        Kind::Rank => return with(|host| rank(host, number)),
-        Kind::Integer => match p.name {
-            "required" | "provided" => Section::Thread,
-            "split_type" => Section::SplitType,
-            "result" => Section::Comparison,
-            "status" => Section::Topology,
-            "order" => Section::Order,
-            "array_of_distribs" | "array_of_dargs" => Section::Distribution,
-            "combiner" => Section::Combiner,
-            "typeclass" => Section::TypeClass,
-            "lock_type" => Section::Lock,
-            "whence" => Section::Whence,
-            "errorclass" => Section::ErrorClass,
-            "keyval" | "comm_keyval" | "win_keyval" => Section::Key,
-            "amode" => return mask(Section::FileMode, number),
-            "assert" => return mask(Section::Assertion, number),
-            _ => return number,
-        },
-        _ => return number,
-    };
-    with(|host| host.numbers.get(&(section, number)).copied().unwrap_or(number))
 }
 
 /// A rank that is none. One MPI's wildcard for ranks is another's rank of nobody, and the wildcard for tags
@@ -321,81 +270,11 @@ pub fn note_status(request: usize, receives: bool) {
     });
 }
 
-/// Element `k` of an array of statuses.
-pub fn status(at: Addr, k: usize) -> RecordedStatus {
-    let of_none = |source| RecordedStatus { source, tag: MPI_ANY_TAG, bytes: 0, cancelled: false };
-    match with(|host| host.statuses.get(k).copied()) {
-        Some(StatusOf::Nobody) => return of_none(MPI_PROC_NULL),
-        Some(StatusOf::Other) => return of_none(MPI_ANY_SOURCE),
-        Some(StatusOf::Receive) | None => {}
-    }
-    let mut told = [0; 4];
-    // SAFETY: an array of the program, or of ours, that the MPI has filled in; native.c writes four words.
-    unsafe { xsimtrace_status(at.0 as *const c_void, k as u64, told.as_mut_ptr()) };
-    let [source, tag, bytes, cancelled] = told;
-    if cancelled != 0 {
-        // The rest is undefined (MPI 5.0 section 3.8.4).
-        return RecordedStatus { cancelled: true, ..of_none(MPI_ANY_SOURCE) };
-    }
-    let source = if source < 0 { with(|host| rank(host, source as i32)) } else { source as i32 };
-    let tag = if tag < 0 { MPI_ANY_TAG } else { tag as i32 };
-    RecordedStatus { source, tag, bytes, cancelled: false }
-}
-
-/// Each request has a number of its own already.
-pub fn distinct(_: usize) -> Option<usize> {
-    None
-}
-
-/// Text of C, without its end.
-pub fn text(at: Addr) -> Vec<u8> {
-    if at.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: a text of the program, which ends in a null byte.
-    unsafe { CStr::from_ptr(at.0 as *const c_char) }.to_bytes().to_vec()
-}
-
 // Calls of Fortran come as the calls of C that they are made of.
-
-/// As it is.
-pub fn fortran_status(given: Addr) -> Addr {
-    given
-}
-
-/// As it is.
-pub fn fortran_buffer(given: Addr) -> Addr {
-    given
-}
-
-/// As it is.
-pub fn fortran_weights(given: Addr) -> Addr {
-    given
-}
-
-/// As it is.
-pub fn fortran_base(given: Addr) -> Addr {
-    given
-}
-
-/// As it is.
-pub fn fortran_text(given: Addr) -> (Addr, usize) {
-    (given, 0)
-}
-
-/// This process in the world.
-pub fn world() -> RelativeBase {
-    let (rank, peers) = with(|host| host.world);
-    RelativeBase { rank, peers }
-}
 
 /// The MPI's own word for a handle.
 fn own(handle: usize) -> Option<u64> {
-    if handle < super::objects::PREDEFINED {
-        with(|host| host.own.get(&handle).copied())
-    } else {
-        Some(handle as u64)
-    }
+    if handle < FIRST_MADE { with(|host| host.own.get(&handle).copied()) } else { Some(handle as u64) }
 }
 
 fn comm(handle: usize) -> Option<Comm> {
@@ -478,50 +357,152 @@ pub fn begin_copy(of: usize, at: Option<Addr>) {
     });
 }
 
-/// Returns what the process is in a communicator; `None` if it is no member or the handle is none.
-pub fn position(comm: usize) -> Option<RelativeBase> {
-    membership(comm)
-        .filter(|comm| comm.rank < comm.size)
-        .map(|comm| RelativeBase { rank: comm.rank, peers: comm.peers })
-}
+/// The machine's own MPI.
+pub struct NativeMpi;
 
-/// A communicator as this process sees it; `None` if the handle is none.
-pub fn membership(handle: usize) -> Option<Membership> {
-    comm(handle).map(|comm| comm.membership)
-}
+impl Host for NativeMpi {
+    const STATUS: usize = 64;
 
-/// The context of a communicator.
-pub fn context(comm: usize) -> Option<u32> {
-    membership(comm).map(|comm| comm.context)
-}
-
-/// Returns how many neighbours send to this process in a communicator, and how many it sends to.
-pub fn neighbors(handle: usize) -> Option<(usize, usize)> {
-    comm(handle)?.neighbors
-}
-
-/// Returns how many dimensions the grid of a communicator has.
-pub fn dimensions(handle: usize) -> Option<usize> {
-    comm(handle)?.dimensions
-}
-
-/// The size and the extent of a datatype.
-pub fn datatype(handle: usize) -> Option<(u64, i64)> {
-    if handle == crate::constants::MPI_DATATYPE_NULL {
-        return None;
+    fn status(at: Addr, k: usize) -> RecordedStatus {
+        let of_none = |source| RecordedStatus { source, tag: MPI_ANY_TAG, bytes: 0, cancelled: false };
+        match with(|host| host.statuses.get(k).copied()) {
+            Some(StatusOf::Nobody) => return of_none(MPI_PROC_NULL),
+            Some(StatusOf::Other) => return of_none(MPI_ANY_SOURCE),
+            Some(StatusOf::Receive) | None => {}
+        }
+        let mut told = [0; 4];
+        // SAFETY: an array of the program, or of ours, that the MPI has filled in; native.c writes four words.
+        unsafe { xsimtrace_status(at.0 as *const c_void, k as u64, told.as_mut_ptr()) };
+        let [source, tag, bytes, cancelled] = told;
+        if cancelled != 0 {
+            // The rest is undefined (MPI 5.0 section 3.8.4).
+            return RecordedStatus { cancelled: true, ..of_none(MPI_ANY_SOURCE) };
+        }
+        let source = if source < 0 { with(|host| rank(host, source as i32)) } else { source as i32 };
+        let tag = if tag < 0 { MPI_ANY_TAG } else { tag as i32 };
+        RecordedStatus { source, tag, bytes, cancelled: false }
     }
-    let mut told = [0; 2];
-    // SAFETY: native.c writes two words.
-    let done = unsafe { xsimtrace_datatype(own(handle)?, told.as_mut_ptr()) };
-    (done != 0).then_some((told[0] as u64, told[1]))
-}
 
-/// Returns `true` for a window that is known to be dynamic: none is. An address is known by its size there.
-pub fn is_dynamic(_: usize) -> bool {
-    false
-}
+    fn handle(class: Option<Class>, at: Addr, k: usize) -> usize {
+        let handle = word(class, at, k);
+        let Some(of) = class else { return handle as usize };
+        let place = at.offset(size(class) * k as i64).0;
+        if of == Class::Comm && with(|host| host.unfinished == place) {
+            return MPI_COMM_NULL;
+        }
+        // O(k), where handles are not kept where they were made and are those of several requests: both are rare.
+        find(of, handle, place, || (0..k).filter(|&k| word(class, at, k) == handle).count())
+    }
 
-/// Returns who a source is in the world; nobody asks.
-pub fn source(_: usize, _: i32) -> Option<u32> {
-    None
+    fn number(p: &RecordedParameter, number: i32) -> i32 {
+        let section = match p.kind {
+            Kind::Tag => return if number < 0 { MPI_ANY_TAG } else { number },
+            Kind::Rank if number >= 0 => return number,
+            Kind::Rank => return with(|host| rank(host, number)),
+            Kind::Integer => match p.name {
+                "required" | "provided" => Section::Thread,
+                "split_type" => Section::SplitType,
+                "result" => Section::Comparison,
+                "status" => Section::Topology,
+                "order" => Section::Order,
+                "array_of_distribs" | "array_of_dargs" => Section::Distribution,
+                "combiner" => Section::Combiner,
+                "typeclass" => Section::TypeClass,
+                "lock_type" => Section::Lock,
+                "whence" => Section::Whence,
+                "errorclass" => Section::ErrorClass,
+                "keyval" | "comm_keyval" | "win_keyval" => Section::Key,
+                "amode" => return mask(Section::FileMode, number),
+                "assert" => return mask(Section::Assertion, number),
+                _ => return number,
+            },
+            _ => return number,
+        };
+        with(|host| host.numbers.get(&(section, number)).copied().unwrap_or(number))
+    }
+
+    fn distinct(_: usize) -> Option<usize> {
+        None
+    }
+
+    fn forget(class: Class, handle: usize) {
+        with(|host| match class {
+            Class::Request => host.requests.end(handle),
+            Class::Comm => _ = host.comms.remove(&handle),
+            _ => {}
+        });
+    }
+
+    fn text(at: Addr) -> Vec<u8> {
+        if at.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a text of the program, which ends in a null byte.
+        unsafe { CStr::from_ptr(at.0 as *const c_char) }.to_bytes().to_vec()
+    }
+
+    fn fortran_status(given: Addr) -> Addr {
+        given
+    }
+
+    fn fortran_buffer(given: Addr) -> Addr {
+        given
+    }
+
+    fn fortran_weights(given: Addr) -> Addr {
+        given
+    }
+
+    fn fortran_base(given: Addr) -> Addr {
+        given
+    }
+
+    fn fortran_text(given: Addr) -> (Addr, usize) {
+        (given, 0)
+    }
+
+    fn world() -> RelativeBase {
+        let (rank, peers) = with(|host| host.world);
+        RelativeBase { rank, peers }
+    }
+
+    fn position(comm: usize) -> Option<RelativeBase> {
+        Self::membership(comm)
+            .filter(|comm| comm.rank < comm.size)
+            .map(|comm| RelativeBase { rank: comm.rank, peers: comm.peers })
+    }
+
+    fn membership(handle: usize) -> Option<Membership> {
+        comm(handle).map(|comm| comm.membership)
+    }
+
+    fn is_dynamic(_: usize) -> bool {
+        false
+    }
+
+    fn context(comm: usize) -> Option<u32> {
+        Self::membership(comm).map(|comm| comm.context)
+    }
+
+    fn neighbors(handle: usize) -> Option<(usize, usize)> {
+        comm(handle)?.neighbors
+    }
+
+    fn dimensions(handle: usize) -> Option<usize> {
+        comm(handle)?.dimensions
+    }
+
+    fn datatype(handle: usize) -> Option<(u64, i64)> {
+        if handle == crate::constants::MPI_DATATYPE_NULL {
+            return None;
+        }
+        let mut told = [0; 2];
+        // SAFETY: native.c writes two words.
+        let done = unsafe { xsimtrace_datatype(own(handle)?, told.as_mut_ptr()) };
+        (done != 0).then_some((told[0] as u64, told[1]))
+    }
+
+    fn source(_: usize, _: i32) -> Option<u32> {
+        None
+    }
 }

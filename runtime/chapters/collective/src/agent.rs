@@ -110,7 +110,8 @@ impl Agent {
     pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
         let class = if got > expected { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
         let text = format!(
-            "mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes"
+            "mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects \
+             {expected}; all members must give matching counts and datatypes"
         );
         self.failure.get_or_insert_with(|| Failure::new(class, text));
     }
@@ -136,7 +137,8 @@ impl Agent {
     fn falls_short(&mut self, buffer: Buffer, length: u64, needed: u64) {
         let side = if buffer == Buffer::Input { "sends" } else { "receives" };
         let text = format!(
-            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for {needed}; the counts of a rank must agree with each other and with those of the others"
+            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for \
+             {needed}; the counts of a rank must agree with each other and with those of the others"
         );
         self.failure.get_or_insert_with(|| Failure::new(ErrorClass::COUNT, text));
     }

@@ -52,7 +52,8 @@ pub type Contributions = Vec<(u32, u32, Contribution)>;
 /// Why a member fails that needs what a refused one would have given.
 pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
     let text = format!(
-        "rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error says why"
+        "rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error \
+         says why"
     );
     Failure::new(ErrorClass::OTHER, text)
 }
@@ -79,7 +80,9 @@ pub(crate) fn mismatch_among(contributions: &[(u32, u32, Contribution)]) -> Opti
         |(.., contribution): &&(u32, u32, Contribution)| discriminant(contribution) != discriminant(brought);
     let (_, other, _) = contributions.iter().find(differs)?;
     let text = format!(
-        "mismatched collectives: ranks {first} and {other} of MPI_COMM_WORLD make different things of one communicator, as a duplicate and a split; all members must call the same collectives in the same order"
+        "mismatched collectives: ranks {first} and {other} of MPI_COMM_WORLD make different things of one \
+         communicator, as a duplicate and a split; all members must call the same collectives in the same \
+         order"
     );
     Some(Failure::new(ErrorClass::OTHER, text))
 }

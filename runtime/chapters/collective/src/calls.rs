@@ -264,21 +264,31 @@ mod tests {
         // Members pass through the calls each in its own pace; an instance is over when the last member
         // leaves.
         #[test]
-        fn a_members_next_call_meets_the_instance_of_those_before_it(order in prop::collection::vec(0u32..4, 0..80), from in 0u32..3) {
+        fn a_members_next_call_meets_the_instance_of_those_before_it(
+            order in prop::collection::vec(0u32..4, 0..80),
+            from in 0u32..3,
+        ) {
             let mut table = CallTable::default();
             let mut made = [0u32; 4];
             let mut instances: Vec<(u32, u32)> = Vec::new();
             for member in order {
                 let call = made[member as usize];
                 prop_assert_eq!(table.of(2, from + member), call);
-                let known = instances.get(call as usize).filter(|(_, entered)| *entered < 4).map(|(instance, _)| *instance);
+                let known = instances
+                    .get(call as usize)
+                    .filter(|(_, entered)| *entered < 4)
+                    .map(|(instance, _)| *instance);
                 prop_assert_eq!(table.instance(2, CallId::Call(call)), known);
                 let instance = known.unwrap_or(100 + call);
                 table.make(2).enter(from + member, from..from + 4, instance);
                 made[member as usize] += 1;
-                if known.is_none() { instances.push((instance, 0)); }
+                if known.is_none() {
+                    instances.push((instance, 0));
+                }
                 instances[call as usize].1 += 1;
-                if instances[call as usize].1 == 4 { table.make(2).leave(instance); }
+                if instances[call as usize].1 == 4 {
+                    table.make(2).leave(instance);
+                }
             }
             prop_assert_eq!(table.of(1, 0), 0);
         }

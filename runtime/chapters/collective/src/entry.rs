@@ -168,7 +168,8 @@ impl Collectives {
             return Err(Failure::new(
                 ErrorClass::OTHER,
                 format!(
-                    "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
+                    "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; \
+                     all members must call the same collectives in the same order with matching arguments",
                     describe(),
                     theirs.describe(messages.ranks().names()),
                     signature.describe(messages.ranks().names())
@@ -182,7 +183,9 @@ impl Collectives {
             return Err(Failure::new(
                 class,
                 format!(
-                    "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
+                    "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} \
+                     with {}, this rank with {}; all members must give matching counts, datatypes and \
+                     operations",
                     describe(),
                     theirs.describe(messages.ranks().names()),
                     instance.shape.describe(),

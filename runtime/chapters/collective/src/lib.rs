@@ -8,7 +8,8 @@
 //! algorithm's steps are taken in one of three ways, to the same picosecond and the same bits (tests compare
 //! them):
 //!
-//! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any network, members that start before all are in.
+//! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any
+//!   network, members that start before all are in.
 //! - The time plane ([`schedule::time`]): when each member is through, given the clocks at which all enter.
 //! - The data plane ([`schedule::data`]): what each member gets, given what all bring.
 //!

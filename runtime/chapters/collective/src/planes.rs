@@ -31,7 +31,8 @@ use std::rc::Rc;
 fn in_time(clock: u64) -> u64 {
     if clock >= 1 << 63 {
         EndOfTime::reached(
-            "virtual time passed 2^63 picoseconds (106 days) in a collective; reduce link latencies, message sizes or compute factors",
+            "virtual time passed 2^63 picoseconds (106 days) in a collective; reduce link latencies, message \
+             sizes or compute factors",
         );
     }
     clock

@@ -82,7 +82,8 @@ pub(crate) fn reduction(
             if predefined.is_lenient_on(element) {
                 messages.watch().note_finding(messages.ranks(), || {
                     format!(
-                        "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                        "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or \
+                         MPI_UNSIGNED_CHAR",
                         predefined.name(),
                         name()
                     )

@@ -36,7 +36,10 @@ impl PortName {
         name.filter(|name| name.owner < ranks && name.to_string() == text).ok_or_else(|| {
             Failure::new(
                 ErrorClass::PORT,
-                format!("'{text}' is not the name of a port: use what MPI_Open_port gave, or MPI_Lookup_name found"),
+                format!(
+                    "'{text}' is not the name of a port: use what MPI_Open_port gave, or MPI_Lookup_name \
+                     found"
+                ),
             )
         })
     }

@@ -180,8 +180,8 @@ fn start_processes(messages: &mut Messages, first: u32, commands: &[Command], co
 
 fn too_few(wanted: u64, left: u32, size: u32) -> Box<Failure> {
     let text = format!(
-        "{wanted} processes are to be spawned, and {left} can be: this run has room for {size} ranks in all, those of the start included; \
-         set -xsim-universe to the most ranks that there will be"
+        "{wanted} processes are to be spawned, and {left} can be: this run has room for {size} ranks in all, \
+         those of the start included; set -xsim-universe to the most ranks that there will be"
     );
     Failure::new(ErrorClass::SPAWN, text)
 }

@@ -135,7 +135,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn survivors_keep_side_and_order_and_survive_their_way(first in 1u32..6, second in 1u32..6, left: u16) {
+        fn survivors_keep_side_and_order_and_survive_their_way(
+            first in 1u32..6,
+            second in 1u32..6,
+            left: u16,
+        ) {
             let ranks: Vec<u32> = (0..first + second).map(|member| member * 7 % 97).collect();
             let members = two(&ranks[..first as usize], &ranks[first as usize..]);
             let left: Vec<u32> = (0..first + second).filter(|member| left >> member & 1 != 0).collect();
@@ -146,7 +150,12 @@ mod tests {
             let told = Members::take(&mut from);
             let survivors = Survivors::take(&mut from);
             prop_assert!(from.is_empty() && told.group.same(&members.group) && told.first == members.first);
-            let of = |side: usize| left.iter().filter(|&&member| members.side(member) == side).map(|&member| ranks[member as usize]).collect::<Vec<_>>();
+            let of = |side: usize| {
+                left.iter()
+                    .filter(|&&member| members.side(member) == side)
+                    .map(|&member| ranks[member as usize])
+                    .collect::<Vec<_>>()
+            };
             prop_assert_eq!(survivors.group.iter().collect::<Vec<_>>(), of(0));
             prop_assert_eq!(survivors.other.map(|group| group.iter().collect::<Vec<_>>()), Some(of(1)));
         }

@@ -92,7 +92,8 @@ pub(crate) struct AgreementRound {
 
 impl AgreementRound {
     /// The error sentence for members that agree on different things.
-    pub(crate) const DIFFER: &str = "other members of the communicator call MPIX_Comm_agree where this one calls MPIX_Comm_shrink, or the other way round; all must call the same ones in the same order";
+    pub(crate) const DIFFER: &str = "other members of the communicator call MPIX_Comm_agree where this one \
+        calls MPIX_Comm_shrink, or the other way round; all must call the same ones in the same order";
 
     /// Nobody has come in.
     pub(crate) fn new(subject: Subject, group: &Group, messages: &Messages) -> AgreementRound {

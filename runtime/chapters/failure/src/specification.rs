@@ -60,7 +60,8 @@ impl Specification {
             "file" if !rest.is_empty() => Ok(Specification::File(rest.into())),
             "exponential" | "weibull" => RandomFailures::parse(kind, rest).map(Specification::Drawn),
             _ => Err(format!(
-                "failures are a list ({FORM}), file:PATH, or exponential:mtbf=TIME,... or weibull:mtbf=TIME,shape=NUMBER,..."
+                "failures are a list ({FORM}), file:PATH, or exponential:mtbf=TIME,... or \
+                 weibull:mtbf=TIME,shape=NUMBER,..."
             )),
         }
     }
@@ -147,7 +148,8 @@ impl RandomFailures {
                 _ => {
                     let shape = if kind == "weibull" { "shape=NUMBER, " } else { "" };
                     return Err(format!(
-                        "'{part}' is nothing that {kind} has: write mtbf=TIME, {shape}per=rank or per=node, seed=NUMBER"
+                        "'{part}' is nothing that {kind} has: write mtbf=TIME, {shape}per=rank or per=node, \
+                         seed=NUMBER"
                     ));
                 }
             }

@@ -36,7 +36,8 @@ pub(crate) fn not_sequential(file: &File) -> Result {
     if file.amode & MPI_MODE_SEQUENTIAL != 0 {
         return Err(Failure::new(
             ErrorClass::UNSUPPORTED_OPERATION,
-            "a file that was opened with MPI_MODE_SEQUENTIAL is accessed by its shared pointer, without seeking: use the _shared and _ordered calls",
+            "a file that was opened with MPI_MODE_SEQUENTIAL is accessed by its shared pointer, without \
+             seeking: use the _shared and _ordered calls",
         ));
     }
     Ok(())

@@ -80,7 +80,10 @@ impl Conversion {
             let bytes = u64::try_from(bytes).map_err(|_| {
                 Failure::new(
                     ErrorClass::CONVERSION,
-                    format!("the extent function of the data representation answers {bytes} bytes: answer 0 or more"),
+                    format!(
+                        "the extent function of the data representation answers {bytes} bytes: answer 0 or \
+                         more"
+                    ),
                 )
             })?;
             self.extents.borrow_mut().insert(handle, bytes);
@@ -97,7 +100,8 @@ impl Conversion {
         known.ok_or_else(|| {
             Failure::new(
                 ErrorClass::TYPE,
-                "a datatype that is made of no other is not known to the data representation: use predefined ones",
+                "a datatype that is made of no other is not known to the data representation: use predefined \
+                 ones",
             )
         })
     }

@@ -149,7 +149,11 @@ mod tests {
         }
 
         #[test]
-        fn plans_survive_their_way(buffer: u64, first: u32, aggregators in proptest::collection::vec(any::<(u32, u32)>(), 0..5)) {
+        fn plans_survive_their_way(
+            buffer: u64,
+            first: u32,
+            aggregators in proptest::collection::vec(any::<(u32, u32)>(), 0..5),
+        ) {
             let division = Division { first: 3, end: buffer, each: 5, buffer };
             let plan = ExchangePlan { division, first, aggregators };
             prop_assert_eq!(ExchangePlan::take(&plan.put()), plan);

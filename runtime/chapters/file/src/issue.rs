@@ -77,7 +77,8 @@ impl OpenFiles {
         }
         if bytes != 0 && view_of.is_empty() {
             let text = format!(
-                "the access is of {bytes} bytes, but the filetype of the view has none: set another view, or access nothing"
+                "the access is of {bytes} bytes, but the filetype of the view has none: set another view, or \
+                 access nothing"
             );
             return Err(Failure::new(ErrorClass::IO, text));
         }

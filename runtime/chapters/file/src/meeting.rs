@@ -129,7 +129,8 @@ impl OpenFiles {
             return Err(Failure::new(
                 ErrorClass::NOT_SAME,
                 format!(
-                    "rank {member} of the file's group calls something else than rank 0, or with other arguments: all must call alike"
+                    "rank {member} of the file's group calls something else than rank 0, or with other \
+                     arguments: all must call alike"
                 ),
             ));
         }

@@ -173,7 +173,8 @@ impl OpenFiles {
         let goes_on = new.disp == MPI_DISPLACEMENT_CURRENT;
         if goes_on && object.amode & MPI_MODE_SEQUENTIAL == 0 {
             return Err(bad_argument(
-                "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL: give the displacement in bytes",
+                "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL: give the \
+                 displacement in bytes",
             ));
         }
         let disp = if goes_on { 0 } else { not_negative("disp", new.disp)? };

@@ -53,7 +53,8 @@ impl OpenFiles {
         match self.registered.get(&key) {
             Some(representation) => Ok(representation.clone()),
             None => unsupported(format!(
-                "there is no data representation \"{name}\": use \"native\", \"internal\", \"external32\", or register it with MPI_Register_datarep"
+                "there is no data representation \"{name}\": use \"native\", \"internal\", \"external32\", \
+                 or register it with MPI_Register_datarep"
             )),
         }
     }

@@ -246,15 +246,20 @@ mod tests {
     proptest! {
         #[test]
         fn a_view_sees_the_bytes_of_a_plain_map(
-            unit in 1u64..9, blocks in prop::collection::vec((0i64..6, 0i64..4), 1..6), hole in 0i64..7, disp in 0u64..20,
-            range in (0u64..200, 0u64..90), end in 0u64..400,
+            unit in 1u64..9,
+            blocks in prop::collection::vec((0i64..6, 0i64..4), 1..6),
+            hole in 0i64..7,
+            disp in 0u64..20,
+            range in (0u64..200, 0u64..90),
+            end in 0u64..400,
         ) {
             let objects = objects();
             let (etype, tile, map, extent) = filetype(&objects, unit, &blocks, hole);
             prop_assume!(!map.is_empty());
             let view = View::new(&objects, disp, etype, tile, Representation::Native, true).unwrap();
             // The model: every byte of the view by itself.
-            let place = |at: u64| disp + at / map.len() as u64 * extent + map[(at % map.len() as u64) as usize];
+            let place =
+                |at: u64| disp + at / map.len() as u64 * extent + map[(at % map.len() as u64) as usize];
             let mut seen = Vec::new();
             let mut before = None;
             view.pieces(range.0, range.1, &mut |at, len| {

@@ -61,13 +61,15 @@ impl Partitioned {
         if rank == ANY_SOURCE {
             return Err(Failure::new(
                 ErrorClass::RANK,
-                "a partitioned receive is matched when it is initialized and takes no MPI_ANY_SOURCE: name the source",
+                "a partitioned receive is matched when it is initialized and takes no MPI_ANY_SOURCE: name \
+                 the source",
             ));
         }
         if tag == ANY_TAG {
             return Err(Failure::new(
                 ErrorClass::TAG,
-                "a partitioned receive is matched when it is initialized and takes no MPI_ANY_TAG: name the tag",
+                "a partitioned receive is matched when it is initialized and takes no MPI_ANY_TAG: name the \
+                 tag",
             ));
         }
         if tag < 0 {
@@ -139,7 +141,8 @@ fn whole(init: Init) -> Result<(u32, i64)> {
         return Err(Failure::new(
             ErrorClass::COUNT,
             format!(
-                "{partitions} partitions of {} elements are more than can be counted: use fewer or smaller ones",
+                "{partitions} partitions of {} elements are more than can be counted: use fewer or smaller \
+                 ones",
                 init.buffer.1
             ),
         ));

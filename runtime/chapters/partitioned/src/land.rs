@@ -200,7 +200,8 @@ impl Partitioned {
         }
         if sent > room {
             let text = format!(
-                "the partitions from rank {source} with tag {tag} have {sent} bytes, those of the receive only {room}: both sides must have the same in all"
+                "the partitions from rank {source} with tag {tag} have {sent} bytes, those of the receive \
+                 only {room}: both sides must have the same in all"
             );
             return Err(Failure::new(ErrorClass::TRUNCATE, text));
         }

@@ -106,7 +106,8 @@ impl Partitioned {
                 "the partitioned send is not active: call MPI_Start before its partitions are ready",
             )),
             Some((_, End::Receive(_))) => Err(wrong(
-                "the request is of a partitioned receive; partitions of sends are made ready, those of receives are asked for with MPI_Parrived",
+                "the request is of a partitioned receive; partitions of sends are made ready, those of \
+                 receives are asked for with MPI_Parrived",
             )),
             None => Err(wrong("the request is not one of MPI_Psend_init")),
         }
@@ -197,7 +198,8 @@ fn check(sender: &Sender, partition: i32) -> Result {
     };
     if ready {
         let text = format!(
-            "partition {partition} is ready already: each is made ready once between MPI_Start and the completion"
+            "partition {partition} is ready already: each is made ready once between MPI_Start and the \
+             completion"
         );
         return Err(Failure::new(ErrorClass::ARG, text));
     }

@@ -109,7 +109,8 @@ impl Rma {
         let way = self.way(messages, objects, pair, action)?;
         if wants_request && way.hold == Hold::None {
             return Err(unsynchronized(
-                "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form without a request, or lock the target",
+                "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form \
+                 without a request, or lock the target",
             ));
         }
         Ok(self.send_access(messages, objects, pair, (action, way), place, (data, result), wants_request))
@@ -166,7 +167,8 @@ impl Rma {
         Err(Failure::new(
             ErrorClass::RMA_RANGE,
             format!(
-                "the target has not attached the {} bytes from {first:#x} on: attach them with MPI_Win_attach",
+                "the target has not attached the {} bytes from {first:#x} on: attach them with \
+                 MPI_Win_attach",
                 last - first
             ),
         ))
@@ -203,7 +205,8 @@ impl Rma {
             if let Some(started) = &origin.started {
                 if started.binary_search(&pair.to).is_err() {
                     return Err(unsynchronized(
-                        "the target is not in the group of MPI_Win_start: start the epoch with a group that has it",
+                        "the target is not in the group of MPI_Win_start: start the epoch with a group that \
+                         has it",
                     ));
                 }
                 // Once one access to a target waits for its order, those behind it do so too: accesses of one
@@ -217,7 +220,8 @@ impl Rma {
             }
             if origin.locked != 0 {
                 return Err(unsynchronized(
-                    "this target is not locked, though another one is: call MPI_Win_lock for it, or MPI_Win_lock_all",
+                    "this target is not locked, though another one is: call MPI_Win_lock for it, or \
+                     MPI_Win_lock_all",
                 ));
             }
         }
@@ -225,7 +229,8 @@ impl Rma {
         match self.fences.get(&pair.win).and_then(|fence| fence.epoch_of(member)) {
             Some(epoch) => Ok(AccessEpoch { hold: Hold::None, turn: Turn::Fence(epoch), channel }),
             None => Err(unsynchronized(
-                "the window is in no access epoch: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first",
+                "the window is in no access epoch: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or \
+                 MPI_Win_lock_all first",
             )),
         }
     }
@@ -360,7 +365,8 @@ pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32
 #[cold]
 fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> Box<Failure> {
     let text = format!(
-        "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by {unit} bytes)",
+        "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by \
+         {unit} bytes)",
         last - 1,
         target.rank,
         target.displacement
@@ -416,7 +422,8 @@ pub(crate) fn action(
             }
             _ => Err(Failure::new(
                 ErrorClass::TYPE,
-                "MPI_Compare_and_swap takes predefined integers, logicals and bytes alone; pass one of these datatypes",
+                "MPI_Compare_and_swap takes predefined integers, logicals and bytes alone; pass one of these \
+                 datatypes",
             )),
         },
     }
@@ -481,7 +488,8 @@ fn unlike(mine: u64, others: u64) -> Box<Failure> {
     Failure::new(
         ErrorClass::TYPE,
         format!(
-            "the origin's buffer has {mine} bytes of data, the target's {others}: count and datatype must give the same elements"
+            "the origin's buffer has {mine} bytes of data, the target's {others}: count and datatype must \
+             give the same elements"
         ),
     )
 }

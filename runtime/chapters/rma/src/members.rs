@@ -87,7 +87,8 @@ impl Rma {
             return Err(Failure::new(
                 ErrorClass::RMA_ATTACH,
                 format!(
-                    "the {size} bytes from {:#x} on overlap memory that is attached: detach that with MPI_Win_detach first",
+                    "the {size} bytes from {:#x} on overlap memory that is attached: detach that with \
+                     MPI_Win_detach first",
                     base.0
                 ),
             ));

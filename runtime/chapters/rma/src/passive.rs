@@ -103,7 +103,8 @@ impl Rma {
         }
         if self.origins.get((win, rank)).is_some_and(|origin| !origin.channels.is_empty()) {
             return Err(unsynchronized(format!(
-                "there were accesses since the last MPI_Win_fence: end their epoch with another one before {call}"
+                "there were accesses since the last MPI_Win_fence: end their epoch with another one before \
+                 {call}"
             )));
         }
         fence.end(member);
@@ -338,7 +339,8 @@ impl Rma {
                 let channel = origin.and_then(|origin| origin.channels.get(&pair.to)).copied();
                 if !locked_all && channel.is_none_or(|channel| self.channels[channel].hold == Hold::None) {
                     return Err(unsynchronized(format!(
-                        "rank {rank} is not locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all"
+                        "rank {rank} is not locked: a flush is for epochs of MPI_Win_lock and \
+                         MPI_Win_lock_all"
                     )));
                 }
                 channel.into_iter().collect()

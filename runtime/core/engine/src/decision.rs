@@ -200,7 +200,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_queue_is_the_least_of_what_its_owners_have_open(
-            steps in proptest::collection::vec((0..OWNERS, proptest::collection::vec((0u64..20, 0u32..3), 0..3), 0u32..4), 0..80),
+            steps in proptest::collection::vec(
+                (0..OWNERS, proptest::collection::vec((0u64..20, 0u32..3), 0..3), 0u32..4),
+                0..80,
+            ),
         ) {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
             let mut model: Vec<Vec<TestDecision>> = vec![Vec::new(); OWNERS as usize];

@@ -156,7 +156,12 @@ mod tests {
     proptest! {
         /// Crowds and single events, while few or many wait, come out as from a heap.
         #[test]
-        fn crowds_come_out_in_the_order_of_a_heap(batches in prop::collection::vec((prop::collection::vec((0u64..50, 0u32..9), 0..700), 0usize..700, any::<bool>()), 1..12)) {
+        fn crowds_come_out_in_the_order_of_a_heap(
+            batches in prop::collection::vec(
+                (prop::collection::vec((0u64..50, 0u32..9), 0..700), 0usize..700, any::<bool>()),
+                1..12,
+            ),
+        ) {
             let (mut queue, mut heap, mut sequence) = (EventQueue::new(), BinaryHeap::new(), 0);
             for (events, pops, looks) in batches {
                 for (time, source) in events {

@@ -47,7 +47,8 @@ impl EndOfTime {
 #[inline(never)]
 fn overflow() -> ! {
     EndOfTime::reached(
-        "virtual time passed 2^64 picoseconds (213 days); reduce link latencies, message sizes or compute factors",
+        "virtual time passed 2^64 picoseconds (213 days); reduce link latencies, message sizes or compute \
+         factors",
     )
 }
 

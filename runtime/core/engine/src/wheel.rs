@@ -398,7 +398,11 @@ mod tests {
     proptest! {
         /// Thousands of events at a few instants, whose ranks differ in few bits or many, come out sorted.
         #[test]
-        fn crowds_of_one_instant_come_out_sorted(numbers in prop::collection::vec((0u64..3, any::<u32>()), 100..4000), mask in prop_oneof![Just(0xffu32), Just(0x1ff_8003), Just(u32::MAX)], shift in 6u32..20) {
+        fn crowds_of_one_instant_come_out_sorted(
+            numbers in prop::collection::vec((0u64..3, any::<u32>()), 100..4000),
+            mask in prop_oneof![Just(0xffu32), Just(0x1ff_8003), Just(u32::MAX)],
+            shift in 6u32..20,
+        ) {
             let mut wheel = TimingWheel::new(shift, 6);
             let event = |(time, number)| TestEvent(777 + 1000 * time, number & mask);
             let mut events: Vec<TestEvent> = numbers.into_iter().map(event).collect();
@@ -411,7 +415,10 @@ mod tests {
 
         /// As below, with many events in a bucket and some at one instant.
         #[test]
-        fn crowded_buckets_come_out_sorted(times in prop::collection::vec(0u64..5000, 200..2000), shift in 4u32..14) {
+        fn crowded_buckets_come_out_sorted(
+            times in prop::collection::vec(0u64..5000, 200..2000),
+            shift in 4u32..14,
+        ) {
             let mut wheel = TimingWheel::new(shift, 6);
             let event = |(i, time)| TestEvent(time, (i % 7) as u32);
             let mut events: Vec<TestEvent> = times.into_iter().enumerate().map(event).collect();
@@ -425,8 +432,11 @@ mod tests {
 
         /// Many events that come into the open bucket, while it has none, few or many, come out in order.
         #[test]
-        fn crowds_in_the_open_bucket_come_out_sorted(batches in prop::collection::vec((prop::collection::vec(0u64..3000, 0..400), 0usize..500), 1..6)) {
-            let (mut wheel, mut heap, mut now, mut number) = (TimingWheel::new(12, 6), BinaryHeap::new(), 0, 0);
+        fn crowds_in_the_open_bucket_come_out_sorted(
+            batches in prop::collection::vec((prop::collection::vec(0u64..3000, 0..400), 0usize..500), 1..6),
+        ) {
+            let (mut wheel, mut heap, mut now, mut number) =
+                (TimingWheel::new(12, 6), BinaryHeap::new(), 0, 0);
             for (times, pops) in batches {
                 for time in times {
                     let event = TestEvent(now + time, number % 5);
@@ -445,12 +455,20 @@ mod tests {
 
         /// Events set aside come out once, at any time, and do not disturb the others.
         #[test]
-        fn what_is_set_aside_stays_apart(steps in prop::collection::vec((0u64..40_000, any::<bool>(), 0u32..8), 1..800), shift in 4u32..9) {
-            let (mut wheel, mut queued, mut aside, mut now) = (TimingWheel::new(shift, 6), Vec::new(), Vec::new(), 0);
+        fn what_is_set_aside_stays_apart(
+            steps in prop::collection::vec((0u64..40_000, any::<bool>(), 0u32..8), 1..800),
+            shift in 4u32..9,
+        ) {
+            let (mut wheel, mut queued, mut aside, mut now) =
+                (TimingWheel::new(shift, 6), Vec::new(), Vec::new(), 0);
             for (i, (away, apart, then)) in steps.into_iter().enumerate() {
                 let event = TestEvent(now + away, i as u32);
                 wheel.push_unless(event, apart);
-                if apart { aside.push(event) } else { queued.push(event) }
+                if apart {
+                    aside.push(event)
+                } else {
+                    queued.push(event)
+                }
                 if then == 0 {
                     let mut taken = Vec::new();
                     wheel.take_aside(&mut taken);
@@ -471,7 +489,13 @@ mod tests {
         /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out
         /// as from a binary heap.
         #[test]
-        fn pops_in_the_order_of_a_heap(steps in prop::collection::vec((0u32..44, any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>()), 1..600), shift in 0u32..12) {
+        fn pops_in_the_order_of_a_heap(
+            steps in prop::collection::vec(
+                (0u32..44, any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>()),
+                1..600,
+            ),
+            shift in 0u32..12,
+        ) {
             let (mut wheel, mut heap, mut now) = (TimingWheel::new(shift, 6), BinaryHeap::new(), 0u64);
             for (i, (magnitude, random, pop, peek, look_ahead)) in steps.into_iter().enumerate() {
                 let event = TestEvent(now + (random & ((1 << magnitude) - 1)), i as u32);

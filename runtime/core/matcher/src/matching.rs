@@ -1,7 +1,7 @@
 //! The rule of matching (MPI 5.0 section 3.5).
 //!
-//! > If a receive is posted that matches two messages of one sender, it takes the one that was sent first. If a
-//! > message matches two posted receives, the first posted has it.
+//! > If a receive is posted that matches two messages of one sender, it takes the one that was sent first.
+//! > If a message matches two posted receives, the first posted has it.
 //!
 //! Three functions hold the rule: [`Matcher::take_posted`] for a message that arrives, [`Matcher::post`] for
 //! a receive, [`Matcher::first_choice`] for receives for any source. A receive with a named source takes its

@@ -336,7 +336,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_node_is_given_out_once_and_there_are_no_more_than_were_used_at_a_time(steps in proptest::collection::vec((any::<bool>(), 1..400usize, 0..400usize), 1..60)) {
+        fn a_node_is_given_out_once_and_there_are_no_more_than_were_used_at_a_time(
+            steps in proptest::collection::vec((any::<bool>(), 1..400usize, 0..400usize), 1..60),
+        ) {
             let (mut nodes, mut used, mut most) = (Nodes::new(), Vec::new(), 0);
             for (takes, count, from) in steps {
                 if from % 3 == 0 {

@@ -148,8 +148,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn kinds_are_those_of_a_plain_count(steps in proptest::collection::vec((0..3u32, proptest::option::of(0..3i32), any::<bool>()), 0..60)) {
-            let (mut wildcards, mut model) = (Wildcards::default(), BTreeMap::<(u32, Option<i32>), u32>::new());
+        fn kinds_are_those_of_a_plain_count(
+            steps in
+                proptest::collection::vec((0..3u32, proptest::option::of(0..3i32), any::<bool>()), 0..60),
+        ) {
+            let (mut wildcards, mut model) =
+                (Wildcards::default(), BTreeMap::<(u32, Option<i32>), u32>::new());
             for (rank, tag, opens) in steps {
                 if opens {
                     wildcards.open(rank, &pattern(tag));
@@ -163,7 +167,10 @@ mod tests {
                     wildcards.forget(rank);
                 }
                 for rank in 0..3 {
-                    prop_assert_eq!(wildcards.kinds(rank), model.keys().filter(|(of, _)| *of == rank).count());
+                    prop_assert_eq!(
+                        wildcards.kinds(rank),
+                        model.keys().filter(|(of, _)| *of == rank).count()
+                    );
                 }
             }
         }

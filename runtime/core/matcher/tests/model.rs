@@ -184,7 +184,8 @@ proptest! {
 
     #[test]
     fn each_message_meets_the_receive_that_a_list_says(steps in proptest::collection::vec(step(), 1..60)) {
-        let (mut matcher, mut pending, mut lists) = (Matcher::new(true), Pending::default(), Lists::default());
+        let (mut matcher, mut pending, mut lists) =
+            (Matcher::new(true), Pending::default(), Lists::default());
         let clock = 10;
         for step in steps {
             match step {
@@ -203,7 +204,10 @@ proptest! {
                 Step::Decide => {
                     let choice = matcher.first_choice(RANK, &pending);
                     let expected = lists.choice();
-                    prop_assert_eq!(choice.map(|c| (c.time.as_ps(), c.source, c.receive, c.message)), expected);
+                    prop_assert_eq!(
+                        choice.map(|c| (c.time.as_ps(), c.source, c.receive, c.message)),
+                        expected
+                    );
                     if let Some(choice) = choice {
                         matcher.decide(RANK, &mut pending, (choice.receive, choice.message), choice.time);
                         lists.remove(Some(choice.receive), Some(choice.message));
@@ -219,7 +223,8 @@ proptest! {
                 Step::Probe { source, tag } => {
                     let seen = matcher.probe(&pending, &Pattern { context: CONTEXT, source, tag });
                     let receive = Receive { node: 0, source, tag };
-                    let expected = if source.is_some() { lists.first_message(&receive) } else { lists.best(&receive) };
+                    let expected =
+                        if source.is_some() { lists.first_message(&receive) } else { lists.best(&receive) };
                     prop_assert_eq!(seen.map(|(message, _)| message), expected.map(|message| message.node));
                 }
                 Step::Safe(time) => {
@@ -229,8 +234,14 @@ proptest! {
             }
             let wildcards = lists.posted.iter().filter(|receive| receive.source.is_none()).count();
             prop_assert_eq!(pending.wildcards() as usize, wildcards);
-            prop_assert_eq!(matcher.receives(&pending).collect::<Vec<_>>(), lists.posted.iter().map(|r| r.node).collect::<Vec<_>>());
-            prop_assert_eq!(matcher.messages(&pending).collect::<Vec<_>>(), lists.unexpected.iter().map(|m| m.node).collect::<Vec<_>>());
+            prop_assert_eq!(
+                matcher.receives(&pending).collect::<Vec<_>>(),
+                lists.posted.iter().map(|r| r.node).collect::<Vec<_>>()
+            );
+            prop_assert_eq!(
+                matcher.messages(&pending).collect::<Vec<_>>(),
+                lists.unexpected.iter().map(|m| m.node).collect::<Vec<_>>()
+            );
         }
     }
 
@@ -240,7 +251,8 @@ proptest! {
         let messages: Vec<u32> = (0..count)
             .map(|number| {
                 let envelope = Envelope::new(CONTEXT, 0, number as i32);
-                let node = matcher.alloc(Node::of(&envelope, Time::from_ps(number as u64), 0, State::Unexpected));
+                let node =
+                    matcher.alloc(Node::of(&envelope, Time::from_ps(number as u64), 0, State::Unexpected));
                 prop_assert_eq!(matcher.arrive(RANK, &mut pending, node), None);
                 Ok(node)
             })

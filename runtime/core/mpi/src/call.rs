@@ -8,10 +8,10 @@
 //!
 //! | calls | the word | the second half |
 //! |---|---|---|
-//! | `MPI_Recv`, `MPI_Sendrecv`, `MPI_Sendrecv_replace`, `MPI_Mrecv` | the receive's node | `Mpi::end_receive` |
-//! | `MPI_Wait`, `MPI_Waitall` | whether all were completed with no status asked for | completes the requests |
-//! | `MPI_Waitany`, `MPI_Waitsome`, `MPI_Probe`, `MPI_Mprobe` | nothing | asks again what can be answered now |
-//! | collectives | instance and member (`Ticket`), and whether there is a result | `Mpi::end_collective`: the result goes to `recvbuf` |
+//! | `MPI_Recv`, `MPI_Sendrecv`(`_replace`), `MPI_Mrecv` | the receive's node | `Mpi::end_receive` |
+//! | `MPI_Wait`, `MPI_Waitall` | all were completed, with no status asked for | completes the requests |
+//! | `MPI_Waitany`, `MPI_Waitsome`, `MPI_Probe`, `MPI_Mprobe` | nothing | looks again for what is there |
+//! | collectives | instance and member (`Ticket`), and if there is a result | `Mpi::end_collective` |
 //! | collectives with lists of blocks | instance and member | reads its arguments again (`Mode::Leaving`) |
 //!
 //! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks

@@ -196,7 +196,9 @@ impl World {
         let (left, first) = ending.left;
         if left > 0 && self.run.abort.is_none() && ending.stopped.is_none() {
             ending.messages.push(format!(
-                "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits, and MPI_Session_finalize for each session",
+                "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank \
+                 that calls MPI_Init must call MPI_Finalize before it exits, and MPI_Session_finalize for \
+                 each session",
                 if left == 1 { "" } else { "s" }
             ));
             ending.status = if ending.status == 0 { 1 } else { ending.status };
@@ -205,7 +207,8 @@ impl World {
             ending.without_mpi = Some(ending.status);
             if ending.status == 0 {
                 ending.messages.push(
-                    "the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned(),
+                    "the program ended without calling MPI_Init on any rank, so nothing was simulated; is it \
+                     an MPI program?".to_owned(),
                 );
             }
         }

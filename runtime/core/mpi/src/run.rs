@@ -108,9 +108,9 @@ impl Ending {
 /// Returns the sentence that says that work of threads which `rank` started takes no virtual time.
 pub fn uncharged(rank: u32) -> String {
     format!(
-        "rank {rank} starts a thread (OpenMP, std::thread), and what it computes takes no virtual time: of a rank only the thread that runs main \
-         is measured; run one rank a process, which measures all threads (mpirun -np N PROGRAM -xsim-one-rank), or charge the work with \
-         xsim_compute"
+        "rank {rank} starts a thread (OpenMP, std::thread), and what it computes takes no virtual time: of a \
+         rank only the thread that runs main is measured; run one rank a process, which measures all threads \
+         (mpirun -np N PROGRAM -xsim-one-rank), or charge the work with xsim_compute"
     )
 }
 

@@ -84,7 +84,11 @@ proptest! {
     #![proptest_config(cases(2_000))]
 
     #[test]
-    fn one_process_follows_the_rules(program in programs(2..=4, 8), machine in prop::sample::select(&MACHINES[..]), cancels in any::<bool>()) {
+    fn one_process_follows_the_rules(
+        program in programs(2..=4, 8),
+        machine in prop::sample::select(&MACHINES[..]),
+        cancels in any::<bool>(),
+    ) {
         agrees(&program, machine, 1, cancels);
     }
 }
@@ -94,7 +98,10 @@ proptest! {
 
     #[test]
     fn several_processes_follow_the_rules(
-        program in programs(2..=5, 8), machine in prop::sample::select(&MACHINES[..]), processes in 2..=4_u32, cancels in any::<bool>(),
+        program in programs(2..=5, 8),
+        machine in prop::sample::select(&MACHINES[..]),
+        processes in 2..=4_u32,
+        cancels in any::<bool>(),
     ) {
         agrees(&program, machine, processes.min(program.len() as u32), cancels);
     }

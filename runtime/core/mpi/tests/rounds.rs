@@ -237,8 +237,17 @@ proptest! {
         let built = Machine::parse("star:l=1us,b=8Gbps").unwrap().build(1).unwrap();
         let mpi = Mpi::new(Setup::new(1, Wire::new(built, 1), &["a call"; 4]));
         let mut rank = Alone {
-            mpi: &mpi, ops: &ops, next: 0, blocked: false, handles: vec![REQUEST_NULL; 300], lasting: Vec::new(), posted: Vec::new(), words: vec![0; 300],
-            behind: 0, found: Vec::new(), expected: Vec::new(),
+            mpi: &mpi,
+            ops: &ops,
+            next: 0,
+            blocked: false,
+            handles: vec![REQUEST_NULL; 300],
+            lasting: Vec::new(),
+            posted: Vec::new(),
+            words: vec![0; 300],
+            behind: 0,
+            found: Vec::new(),
+            expected: Vec::new(),
         };
         let ending = progress::run(&mpi, &mut rank, &mut |_| {});
         prop_assert_eq!(ending.status, 0, "{:?}", ending.messages);

@@ -85,7 +85,11 @@ impl Analytic {
             u128::from(level.topology.hop_bound()) * 2 * u128::from(level.latency.as_ps())
         };
         if levels.iter().map(crossing).sum::<u128>() > LONGEST_WAY {
-            return Err("its link latencies add up to more than 2^62 picoseconds (53 days) from one end to the other; lower l".to_owned());
+            return Err(
+                "its link latencies add up to more than 2^62 picoseconds (53 days) from one end to the \
+                 other; lower l"
+                    .to_owned(),
+            );
         }
         let endpoints = levels.iter().map(|level| level.topology.endpoints()).product();
         let mut bandwidths: Vec<Bandwidth> = levels.iter().map(|level| level.bandwidth).collect();

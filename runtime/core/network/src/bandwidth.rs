@@ -120,7 +120,8 @@ impl FromStr for Bandwidth {
     fn from_str(text: &str) -> Result<Bandwidth, ParseBandwidthError> {
         let error = |why: &str| {
             ParseBandwidthError(format!(
-                "'{text}' is not a bandwidth: {why} (write for example 100Gbps, 8.8Gbps, 0.1bps, 12.5GB/s or inf)"
+                "'{text}' is not a bandwidth: {why} (write for example 100Gbps, 8.8Gbps, 0.1bps, 12.5GB/s or \
+                 inf)"
             ))
         };
         if text == "inf" {
@@ -133,7 +134,8 @@ impl FromStr for Bandwidth {
             decimal(number).ok_or_else(|| error("it does not start with a decimal number"))?;
         let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(error(
-                "the unit is not one of bps, kbps, Mbps, Gbps, Tbps, B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s",
+                "the unit is not one of bps, kbps, Mbps, Gbps, Tbps, B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, \
+                 MiB/s, GiB/s",
             ));
         };
         if !unit.ends_with("bps") && digits > MOST_BYTE_DIGITS {
@@ -274,7 +276,8 @@ impl Serialization {
 #[inline(never)]
 fn overflow(bytes: u64) -> ! {
     EndOfTime::reached(format!(
-        "a message of {bytes} bytes would be on its way for more than 2^64 picoseconds (213 days); raise the network's bandwidth b"
+        "a message of {bytes} bytes would be on its way for more than 2^64 picoseconds (213 days); raise the \
+         network's bandwidth b"
     ))
 }
 
@@ -337,7 +340,9 @@ mod tests {
     }
 
     prop_compose! {
-        fn bandwidth()(whole in 0u64..100_000, fraction in 0u32..1_000_000, unit in 0usize..UNITS.len()) -> String {
+        fn bandwidth()(
+            whole in 0u64..100_000, fraction in 0u32..1_000_000, unit in 0usize..UNITS.len()
+        ) -> String {
             format!("{whole}.{fraction:06}{}", UNITS[unit].0)
         }
     }
@@ -349,9 +354,14 @@ mod tests {
             let line = Serialization::new(bandwidth);
             for bytes in [bytes, small] {
                 let numerator = 2 * PICOSECONDS_PER_BYTE * u128::from(bandwidth.seconds);
-                let exact = numerator.checked_mul(u128::from(bytes)).map(|n| (n + u128::from(bandwidth.bits)) / (2 * u128::from(bandwidth.bits)));
+                let exact = numerator
+                    .checked_mul(u128::from(bytes))
+                    .map(|n| (n + u128::from(bandwidth.bits)) / (2 * u128::from(bandwidth.bits)));
                 let Some(exact) = exact else { continue };
-                prop_assert_eq!(line.checked_time(bytes).map(|s| u128::from(s.as_ps())), u64::try_from(exact).ok().map(u128::from));
+                prop_assert_eq!(
+                    line.checked_time(bytes).map(|s| u128::from(s.as_ps())),
+                    u64::try_from(exact).ok().map(u128::from)
+                );
             }
         }
 

@@ -265,7 +265,8 @@ fn packet(
     let endpoints = nodes.saturating_mul(u64::from(size));
     if endpoints > u64::from(u32::MAX) {
         return Err(MachineError::new(format!(
-            "{nodes} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; make the nodes or the packet network smaller"
+            "{nodes} nodes of {size} endpoints each are more than the 2^32 - 1 endpoints that are possible; \
+             make the nodes or the packet network smaller"
         )));
     }
     let services = services(&node, inside, Some(network.service()));

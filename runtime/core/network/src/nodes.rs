@@ -241,7 +241,11 @@ impl Shared for NodeNetwork {
 
     fn stuck(&self) -> Option<String> {
         let lost = (self.lost > 0 && self.next_event().is_none()).then(|| {
-            format!("virtual time ends at 2^64 picoseconds (213 days), before {} messages between nodes could arrive; lower l", self.lost)
+            format!(
+                "virtual time ends at 2^64 picoseconds (213 days), before {} messages between nodes could \
+                 arrive; lower l",
+                self.lost
+            )
         });
         lost.or_else(|| self.outer.stuck()).or_else(|| self.shared.as_ref().and_then(Shared::stuck))
     }
@@ -410,23 +414,49 @@ pub(crate) mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn nodes_without_latency_are_the_packet_network(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60)) {
-            let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 / 4 != m.2 / 4).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
+        fn nodes_without_latency_are_the_packet_network(
+            messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60),
+        ) {
+            let mut messages: Vec<_> = messages
+                .into_iter()
+                .filter(|m| m.1 / 4 != m.2 / 4)
+                .map(|m| (Time::from_ps(m.0), m.1, m.2, m.3))
+                .collect();
             messages.sort();
             // In turn, pairs of ranks are served differently from pairs of nodes.
             let tree = TREE.replace("level", "nicq=fifo,level");
             let bare: Vec<_> = messages.iter().map(|m| (m.0, m.1 / 4, m.2 / 4, m.3)).collect();
             let expected = arrivals(&mut *machine(&tree, 8), &bare);
-            prop_assert_eq!(arrivals(&mut *machine(&format!("{tree}/star:4,l=0,b=inf"), 32), &messages), expected);
+            prop_assert_eq!(
+                arrivals(&mut *machine(&format!("{tree}/star:4,l=0,b=inf"), 32), &messages),
+                expected
+            );
             let expected = arrivals(&mut *machine(&flows(), 8), &bare);
-            prop_assert_eq!(arrivals(&mut *machine(&format!("{}/star:4,l=0,b=inf", flows()), 32), &messages), expected);
+            prop_assert_eq!(
+                arrivals(&mut *machine(&format!("{}/star:4,l=0,b=inf", flows()), 32), &messages),
+                expected
+            );
         }
 
         #[test]
-        fn lookahead_is_a_lower_bound(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60), inside in 0..3usize, is_flow: bool) {
+        fn lookahead_is_a_lower_bound(
+            messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60),
+            inside in 0..3usize,
+            is_flow: bool,
+        ) {
             let tree = if is_flow { flows() } else { TREE.to_owned() };
-            let mut network = machine(&format!("{tree}/{}", ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]), 32);
-            let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 != m.2).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
+            let mut network = machine(
+                &format!(
+                    "{tree}/{}",
+                    ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]
+                ),
+                32,
+            );
+            let mut messages: Vec<_> = messages
+                .into_iter()
+                .filter(|m| m.1 != m.2)
+                .map(|m| (Time::from_ps(m.0), m.1, m.2, m.3))
+                .collect();
             messages.sort();
             for (arrival, message) in arrivals(&mut *network, &messages).into_iter().zip(&messages) {
                 prop_assert!(arrival >= message.0 + network.lookahead(Endpoint(message.2)));

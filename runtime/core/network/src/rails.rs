@@ -192,7 +192,8 @@ mod tests {
                 .collect();
             messages.sort();
             for (arrival, message) in arrivals(&mut *network, &messages).into_iter().zip(&messages) {
-                prop_assert!(arrival < Time::MAX && arrival >= message.0 + network.lookahead(Endpoint(message.2)));
+                let least = message.0 + network.lookahead(Endpoint(message.2));
+                prop_assert!(arrival < Time::MAX && arrival >= least);
             }
         }
     }

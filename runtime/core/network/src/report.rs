@@ -146,9 +146,10 @@ fn topology_report(
     let distances = distances(network, &statistics);
     let method = statistics.iter().find_map(|statistics| match statistics.method {
         Method::Exact => None,
-        Method::Sampled { sources } => {
-            Some(format!("estimated from the ways of {sources} evenly spread endpoints to all; the diameter is a lower bound"))
-        }
+        Method::Sampled { sources } => Some(format!(
+            "estimated from the ways of {sources} evenly spread endpoints to all; the diameter is a lower \
+             bound"
+        )),
     });
     Ok(TopologyReport {
         machine: machine.name.clone(),
@@ -388,9 +389,15 @@ mod tests {
             }
             prop_assert_eq!(report.diameter, most);
             let mean = sum as f64 / (f64::from(n) * f64::from(n - 1));
-            prop_assert!((report.average_hops - mean).abs() < 1e-9, "{} is not {}", report.average_hops, mean);
+            prop_assert!(
+                (report.average_hops - mean).abs() < 1e-9,
+                "{} is not {}",
+                report.average_hops,
+                mean
+            );
             let others = (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|(a, b)| a != b);
-            let times: Vec<u64> = others.map(|(a, b)| network.latency(Endpoint(a), Endpoint(b), 8).as_ps()).collect();
+            let times: Vec<u64> =
+                others.map(|(a, b)| network.latency(Endpoint(a), Endpoint(b), 8).as_ps()).collect();
             let table = report.latencies.iter().skip(1).map(|latency| latency.latencies[1].1.unwrap());
             for latency in table {
                 prop_assert!(times.contains(&latency), "{} has no pair at {} ps", specification, latency);

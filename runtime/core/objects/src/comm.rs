@@ -512,13 +512,18 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_remembered_of_a_communicator_is_what_is_found(
-            calls in prop::collection::vec((0usize..6, 0u32..8, -2i32..9), 1..60), stride in 1i64..3,
+            calls in prop::collection::vec((0usize..6, 0u32..8, -2i32..9), 1..60),
+            stride in 1i64..3,
         ) {
             let mut comms = comms(8, 0);
             let (one, other) = comms.make_inter(Group::range(0, 1, 3), Group::range(3, 1, 5));
             let made = [
-                COMM_WORLD, COMM_SELF, comms.make(Group::range(1, stride, 3), None, None),
-                comms.make(Group::from_ranks(vec![5, 0, 7]), None, None), one, other,
+                COMM_WORLD,
+                COMM_SELF,
+                comms.make(Group::range(1, stride, 3), None, None),
+                comms.make(Group::from_ranks(vec![5, 0, 7]), None, None),
+                one,
+                other,
             ];
             for (which, me, rank) in calls {
                 let handle = made[which];
@@ -526,7 +531,10 @@ mod tests {
                     continue;
                 }
                 comms.current = me;
-                prop_assert_eq!(comms.known_partner(handle, rank), comms.partner(handle, rank, "source").ok());
+                prop_assert_eq!(
+                    comms.known_partner(handle, rank),
+                    comms.partner(handle, rank, "source").ok()
+                );
                 prop_assert_eq!(comms.known_context(handle, rank), comms.context_from(handle, rank).ok());
             }
         }

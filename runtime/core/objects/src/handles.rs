@@ -46,7 +46,8 @@ fn invalid(Naming { noun, class, null }: Naming, handle: usize) -> Box<Failure> 
             format!("the {noun} is the null handle; pass a valid {noun}")
         } else {
             format!(
-                "{handle:#x} is not a valid {noun}: it was never created, it is freed already, or another rank made it"
+                "{handle:#x} is not a valid {noun}: it was never created, it is freed already, or another \
+                 rank made it"
             )
         },
     )

@@ -81,7 +81,8 @@ impl Predefined {
             return Err(Failure::new(
                 ErrorClass::OP,
                 format!(
-                    "{} works on predefined datatypes, and {} mixes several; make an operation with MPI_Op_create",
+                    "{} works on predefined datatypes, and {} mixes several; make an operation with \
+                     MPI_Op_create",
                     self.name(),
                     type_name()
                 ),

@@ -56,7 +56,10 @@ impl Sessions {
             let why = if handle == SESSION_NULL {
                 "MPI_SESSION_NULL is no session to use here".to_owned()
             } else {
-                format!("session handle {handle:#x} is not valid: it was finalized, or never made by MPI_Session_init")
+                format!(
+                    "session handle {handle:#x} is not valid: it was finalized, or never made by \
+                     MPI_Session_init"
+                )
             };
             Failure::new(ErrorClass::SESSION, why)
         })
@@ -115,7 +118,8 @@ impl Sessions {
             None => Err(Failure::new(
                 ErrorClass::ARG,
                 format!(
-                    "there is no process set '{name}': MPI_Session_get_nth_pset names those that there are, {}",
+                    "there is no process set '{name}': MPI_Session_get_nth_pset names those that there are, \
+                     {}",
                     PROCESS_SETS.join(" and ")
                 ),
             )),

@@ -31,7 +31,8 @@ impl Requests {
             Some(buffer) => Err(Failure::new(
                 ErrorClass::BUFFER,
                 format!(
-                    "a buffered send of {bytes} bytes needs {need} bytes of attached buffer, and {} are attached: attach a larger one",
+                    "a buffered send of {bytes} bytes needs {need} bytes of attached buffer, and {} are \
+                     attached: attach a larger one",
                     buffer.size
                 ),
             )),

@@ -245,7 +245,7 @@ impl Fabric {
         let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
         (leaving, self.wire.next_event().unwrap_or(Time::MAX))
     }
-    /// Returns the earliest time at which a shared network with these [`Fabric::next_times`] can reach a rank.
+    /// Returns the earliest time at which a shared network with these [`Fabric::next_times`] reaches a rank.
     // What leaves reaches nobody before the least latency has passed: all that is decided until then is
     // decided before it enters the network, which so sees what ranks send then, too.
     pub fn reach(&self, (leaving, event): (Time, Time)) -> Time {

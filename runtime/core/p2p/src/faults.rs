@@ -288,7 +288,8 @@ impl Fault {
             ErrorClass::REVOKED => "the communicator is revoked".to_owned(),
             ErrorClass::PROC_FAILED_PENDING => {
                 format!(
-                    "rank {} of MPI_COMM_WORLD has failed and may be the source: acknowledge that to go on waiting",
+                    "rank {} of MPI_COMM_WORLD has failed and may be the source: acknowledge that to go on \
+                     waiting",
                     self.rank
                 )
             }

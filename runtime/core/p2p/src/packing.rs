@@ -263,19 +263,29 @@ mod tests {
         #[test]
         fn bytes_go_to_and_from_the_places_of_the_blocks(
             length in prop_oneof![Just(0i64), Just(1), Just(2), Just(4), Just(8), Just(16), 3i64..40],
-            gap in 0i64..9, picks in prop::collection::vec(0i64..9, 0..7), regular in any::<bool>(), count in 0u64..4, cut in any::<(u16, u16)>(),
+            gap in 0i64..9,
+            picks in prop::collection::vec(0i64..9, 0..7),
+            regular in any::<bool>(),
+            count in 0u64..4,
+            cut in any::<(u16, u16)>(),
         ) {
             // Ascending without overlap, so that what was unpacked is still there.
-            let places: Vec<i64> = picks.iter().enumerate().map(|(index, pick)| index as i64 * (length + 9) + pick).collect();
+            let places: Vec<i64> =
+                picks.iter().enumerate().map(|(index, pick)| index as i64 * (length + 9) + pick).collect();
             let datatype = datatype(length, length + gap, &places, regular);
             let mut walked = Places(Vec::new());
             datatype.walk(count, &mut walked);
             let bytes: Vec<u8> = (0..walked.0.len()).map(|at| (at % 255 + 1) as u8).collect();
             let mut want = vec![0; 2048];
-            for (&place, &byte) in walked.0.iter().zip(&bytes) { want[place as usize] = byte; }
+            for (&place, &byte) in walked.0.iter().zip(&bytes) {
+                want[place as usize] = byte;
+            }
 
             let mut memory = vec![0; 2048];
-            prop_assert_eq!(datatype.unpack(Addr(memory.as_mut_ptr() as usize), count, &bytes), bytes.len() as u64);
+            prop_assert_eq!(
+                datatype.unpack(Addr(memory.as_mut_ptr() as usize), count, &bytes),
+                bytes.len() as u64
+            );
             prop_assert_eq!(&memory, &want);
             let from = Addr(want.as_ptr() as usize);
             let mut packed = vec![9];

@@ -52,7 +52,8 @@ pub const FIRST_MEMORY: usize = 4096;
 pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     let text = match buffer.0 {
         0 => format!(
-            "the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a count of 0"
+            "the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a \
+             count of 0"
         ),
         1 => "MPI_IN_PLACE has no meaning for this buffer; pass memory".to_owned(),
         other => format!("the buffer at address {other:#x} is no memory; pass memory for {count} elements"),

@@ -167,15 +167,20 @@ mod tests {
         }
 
         #[test]
-        fn with_a_deck_they_come_as_they_got_on_it(ranks in proptest::collection::vec((0..9u32, any::<bool>()), 0..80)) {
-            let (mut ready, mut model, mut upcoming) = (Ready::all(0, 6).looking_ahead(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
+        fn with_a_deck_they_come_as_they_got_on_it(
+            ranks in proptest::collection::vec((0..9u32, any::<bool>()), 0..80),
+        ) {
+            let (mut ready, mut model, mut upcoming) =
+                (Ready::all(0, 6).looking_ahead(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
             for (rank, wakes) in ranks {
                 if wakes {
                     ready.wake(rank);
                     model.push(rank);
                 } else {
                     let next = upcoming.pop_front().or_else(|| model.pop());
-                    while let Some(rank) = (next.is_some() && upcoming.len() < UPCOMING).then(|| model.pop()).flatten() {
+                    while let Some(rank) =
+                        (next.is_some() && upcoming.len() < UPCOMING).then(|| model.pop()).flatten()
+                    {
                         upcoming.push_back(rank);
                     }
                     prop_assert_eq!(ready.next_rank(), next);

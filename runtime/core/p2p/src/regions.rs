@@ -132,21 +132,34 @@ mod tests {
     proptest! {
         #[test]
         fn conflicts_are_those_of_all_pairs(
-            steps in proptest::collection::vec(((0usize..900, 1u64..40, any::<bool>()), 0u8..4, 0usize..200, 0usize..500), 1..400),
+            steps in proptest::collection::vec(
+                ((0usize..900, 1u64..40, any::<bool>()), 0u8..4, 0usize..200, 0usize..500),
+                1..400,
+            ),
             most in 1usize..300,
         ) {
             let (mut pending, mut list) = (Pending::default(), Vec::<(usize, usize, Region)>::new());
             for (who, (what, kept, which, handle)) in steps.into_iter().enumerate() {
                 let region = plain(what);
                 let mut found = Vec::new();
-                pending.conflicts(std::slice::from_ref(&region), |_, who: usize, touch| found.push((who, touch)));
+                pending.conflicts(std::slice::from_ref(&region), |_, who: usize, touch| {
+                    found.push((who, touch))
+                });
                 let bounds = (region.first, region.end);
-                prop_assert_eq!(pending.may_conflict(bounds, region.touch), list.iter().any(|other| {
-                    other.2.first < region.end && region.first < other.2.end && (kept_of(other.1) || region.conflicts(&other.2))
-                }));
+                prop_assert_eq!(
+                    pending.may_conflict(bounds, region.touch),
+                    list.iter().any(|other| {
+                        other.2.first < region.end
+                            && region.first < other.2.end
+                            && (kept_of(other.1) || region.conflicts(&other.2))
+                    })
+                );
                 found.sort_unstable();
-                let mut wanted: Vec<_> =
-                    list.iter().filter(|other| region.conflicts(&other.2)).map(|other| (other.1 / 2, other.2.touch)).collect();
+                let mut wanted: Vec<_> = list
+                    .iter()
+                    .filter(|other| region.conflicts(&other.2))
+                    .map(|other| (other.1 / 2, other.2.touch))
+                    .collect();
                 wanted.sort_unstable();
                 let found: Vec<_> = found.into_iter().map(|(who, touch)| (who / 2, touch)).collect();
                 prop_assert_eq!(found, wanted);
@@ -164,7 +177,8 @@ mod tests {
                 }
                 if which % 8 == 1 {
                     // A call waits for some; one that fails leaves some of them.
-                    let waited: Vec<usize> = list.iter().skip(which % 3).step_by(2).map(|other| other.0).collect();
+                    let waited: Vec<usize> =
+                        list.iter().skip(which % 3).step_by(2).map(|other| other.0).collect();
                     let stays = |request: usize| which % 16 == 1 && request.is_multiple_of(48);
                     if pending.wait_for(waited.iter().copied()) {
                         if which % 16 == 1 {

@@ -31,16 +31,23 @@ mod tests {
             prop_assert_eq!((0..processes).map(|process| blocks.count(process)).sum::<u32>(), ranks);
             for rank in 0..ranks {
                 let process = blocks.process(rank);
-                prop_assert!(process < processes && rank >= blocks.first(process) && rank < blocks.first(process + 1));
+                prop_assert!(
+                    process < processes && rank >= blocks.first(process) && rank < blocks.first(process + 1)
+                );
             }
         }
 
         #[test]
-        fn rows_of_any_length_are_those_of_their_processes(lengths in proptest::collection::vec(0u32..9, 1..9)) {
+        fn rows_of_any_length_are_those_of_their_processes(
+            lengths in proptest::collection::vec(0u32..9, 1..9),
+        ) {
             let blocks = Blocks::rows(&lengths);
             prop_assert_eq!(blocks.ranks(), lengths.iter().sum::<u32>());
             let processes: Vec<u32> = (0..blocks.ranks()).map(|rank| blocks.process(rank)).collect();
-            let plain: Vec<u32> = (0..).zip(&lengths).flat_map(|(process, &length)| std::iter::repeat_n(process, length as usize)).collect();
+            let plain: Vec<u32> = (0..)
+                .zip(&lengths)
+                .flat_map(|(process, &length)| std::iter::repeat_n(process, length as usize))
+                .collect();
             prop_assert_eq!(processes, plain);
         }
     }

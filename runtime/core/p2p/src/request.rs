@@ -25,7 +25,8 @@ pub fn invalid(handle: usize) -> Box<Failure> {
     Failure::new(
         ErrorClass::REQUEST,
         format!(
-            "request handle {handle:#x} is not an active request: it was waited for, freed, or never made; a completed request becomes MPI_REQUEST_NULL only in the variable given to the wait"
+            "request handle {handle:#x} is not an active request: it was waited for, freed, or never made; a \
+             completed request becomes MPI_REQUEST_NULL only in the variable given to the wait"
         ),
     )
 }
@@ -34,7 +35,8 @@ pub fn invalid(handle: usize) -> Box<Failure> {
 #[cold]
 pub fn stands_twice(handle: usize) -> Box<Failure> {
     let text = format!(
-        "request handle {handle:#x} stands twice in the array: each request is completed once, so give it once"
+        "request handle {handle:#x} stands twice in the array: each request is completed once, so give it \
+         once"
     );
     Failure::new(ErrorClass::REQUEST, text)
 }

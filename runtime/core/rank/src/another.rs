@@ -114,7 +114,8 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
     let image = new.swap_remove(at);
     if let Some(variable) = kept_twice(&image, &before) {
         return Err(format!(
-            "keeps the libraries' variable {variable} inside it, which the program that runs has too: compile it with -fPIC"
+            "keeps the libraries' variable {variable} inside it, which the program that runs has too: \
+             compile it with -fPIC"
         ));
     }
     let is_own = |library: &Image| library.is_own(&common.config.globals_libraries);

@@ -229,7 +229,8 @@ impl Arena {
     #[cold]
     fn exhausted(&self) -> ! {
         panic!(
-            "parked ranks need more than {} MiB for their stacks and globals; run fewer ranks, or more processes",
+            "parked ranks need more than {} MiB for their stacks and globals; run fewer ranks, or more \
+             processes",
             (self.capacity as usize) << self.shift >> 20
         )
     }

@@ -74,7 +74,11 @@ pub(crate) fn prepare(bytes: &mut [u8]) -> Result<usize, String> {
         return Err("is not position-independent: link it with -pie".into());
     }
     if of_kind(PT_TLS).is_some_and(|segment| segment.memory != 0) {
-        return Err("has thread-local variables, for which a process has room in the program alone that it was started with".into());
+        return Err(
+            "has thread-local variables, for which a process has room in the program alone that it was \
+             started with"
+                .into(),
+        );
     }
     let damaged = || "is damaged".to_owned();
     change(bytes, &segments).ok_or_else(damaged)??;
@@ -118,7 +122,9 @@ fn change(bytes: &mut [u8], segments: &[SegmentHeader]) -> Option<Result<(), Str
     }
     if !is_ours {
         return Some(Err(
-            "is not linked with libxsim, so that it is no program of MPI that its parents could meet: build it with xsim cc".into()
+            "is not linked with libxsim, so that it is no program of MPI that its parents could meet: build \
+             it with xsim cc"
+                .into(),
         ));
     }
     for at in moved {

@@ -170,8 +170,8 @@ pub(crate) extern "C" fn entry() -> ! {
 fn refuse_helper(status: i32) {
     if threads::owner().is_some() {
         threads::end_process(&format!(
-            "a thread that the rank started called exit({status}): let the thread that runs main call it, or run one rank a process \
-             (mpirun -np N PROGRAM -xsim-one-rank)"
+            "a thread that the rank started called exit({status}): let the thread that runs main call it, or \
+             run one rank a process (mpirun -np N PROGRAM -xsim-one-rank)"
         ));
     }
 }

@@ -120,8 +120,8 @@ fn is_on_stack(address: usize) -> bool {
 }
 
 /// The sentence for a thread that a rank started and that calls MPI.
-pub const FUNNELED: &str = "ranks of one process have MPI_THREAD_FUNNELED, so make MPI calls from the thread that runs main, or run one rank \
-                            a process (mpirun -np N PROGRAM -xsim-one-rank)";
+pub const FUNNELED: &str = "ranks of one process have MPI_THREAD_FUNNELED, so make MPI calls from the thread \
+    that runs main, or run one rank a process (mpirun -np N PROGRAM -xsim-one-rank)";
 
 #[cold]
 #[inline(never)]
@@ -136,11 +136,13 @@ fn refuse() -> ! {
     let why = match (current(), threads::owner()) {
         (_, Some(_)) => format!("{call} was called by a thread that the rank started: {FUNNELED}"),
         (Some(_), None) => format!(
-            "{call} blocks on a stack of the program's own (a coroutine, as of makecontext): make calls that block on the stack that main runs on"
+            "{call} blocks on a stack of the program's own (a coroutine, as of makecontext): make calls that \
+             block on the stack that main runs on"
         ),
         (None, None) => {
             format!(
-                "{call} blocks in a function that MPI calls, where no rank can wait: make the call from main or from what main calls"
+                "{call} blocks in a function that MPI calls, where no rank can wait: make the call from main \
+                 or from what main calls"
             )
         }
     };

@@ -20,7 +20,8 @@ pub(crate) fn is_present() -> bool {
 /// Returns a sentence if the program is compiled with a sanitizer that cannot follow ranks.
 pub(crate) fn refusal() -> Option<&'static str> {
     (find(c"__tsan_init") != 0).then_some(
-        "ThreadSanitizer cannot follow the stacks of ranks; compile without -fsanitize=thread, or make each process one rank (-xsim-one-rank)",
+        "ThreadSanitizer cannot follow the stacks of ranks; compile without -fsanitize=thread, or make each \
+         process one rank (-xsim-one-rank)",
     )
 }
 

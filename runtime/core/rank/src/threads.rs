@@ -141,8 +141,8 @@ pub unsafe extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
 // At once: what the runtime has on the rank's stack is in use by the helpers that it has just started.
 fn too_many() -> ! {
     end_process(&format!(
-        "it starts a thread beside {MAX_HELPERS} others of this process's ranks, the most there may be: use fewer threads a rank \
-         (OMP_NUM_THREADS), fewer ranks, or more processes (mpirun)"
+        "it starts a thread beside {MAX_HELPERS} others of this process's ranks, the most there may be: use \
+         fewer threads a rank (OMP_NUM_THREADS), fewer ranks, or more processes (mpirun)"
     ))
 }
 
@@ -197,10 +197,11 @@ pub(crate) fn check_block() {
     };
     let call = now::last_call().unwrap_or("a call");
     let remedy = if moved & STACK != 0 {
-        "its stack is copied away for the next rank, and the other threads may use it: start the run with -xsim-stack-mode own"
+        "its stack is copied away for the next rank, and the other threads may use it: start the run with \
+         -xsim-stack-mode own"
     } else {
-        "its globals are copied away for the next rank, and the other threads may use them: start the run with -xsim-globals clone, \
-         for which the program is compiled with -fPIC and linked with -pie"
+        "its globals are copied away for the next rank, and the other threads may use them: start the run \
+         with -xsim-globals clone, for which the program is compiled with -fPIC and linked with -pie"
     };
     end_process(&format!(
         "{call} blocks {what}, where {remedy}; or run one rank a process (mpirun and -xsim-one-rank)"

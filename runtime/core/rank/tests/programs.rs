@@ -116,8 +116,16 @@ fn output_is_whole_lines_and_input_is_rank_0s() {
     for link in [Link::Pie, Link::NoPie] {
         let program = compile("printing.c", link, &[]);
         let result = run(&program, &[("RANKS", "2")], &[], "first\nsecond\n");
-        let expected = "part 0 end\nraw: yes\npart 1 end\nraw: yes\nbefore and after\n\
-                        rank 0 read first\nbefore and after\nrank 0 read second\nno newline 0\nno newline 1\n";
+        let expected = "part 0 end\n\
+            raw: yes\n\
+            part 1 end\n\
+            raw: yes\n\
+            before and after\n\
+            rank 0 read first\n\
+            before and after\n\
+            rank 0 read second\n\
+            no newline 0\n\
+            no newline 1\n";
         assert_eq!((result.out.as_str(), result.status), (expected, Some(0)));
         let perror = "perror: No such file or directory";
         assert_eq!(result.error, format!("error 0 end\n{perror}\nerror()\nerror 1 end\n{perror}\nerror()\n"));

@@ -177,11 +177,18 @@ mod tests {
     proptest! {
         #[test]
         fn every_member_is_in_the_segment_of_its_process(
-            picks in proptest::collection::vec(any::<bool>(), 1..60), processes in 1u32..7,
+            picks in proptest::collection::vec(any::<bool>(), 1..60),
+            processes in 1u32..7,
         ) {
-            let firsts: Vec<u32> = (0..processes).map(|process| process * picks.len() as u32 / processes).collect();
-            let ranks: Vec<u32> = (0..).zip(&picks).filter(|(_, pick)| **pick).map(|(rank, _)| rank).collect();
-            let segments = Segments::ascending(ranks.len() as u32, |member| ranks[member as usize], firsts.iter().copied());
+            let firsts: Vec<u32> =
+                (0..processes).map(|process| process * picks.len() as u32 / processes).collect();
+            let ranks: Vec<u32> =
+                (0..).zip(&picks).filter(|(_, pick)| **pick).map(|(rank, _)| rank).collect();
+            let segments = Segments::ascending(
+                ranks.len() as u32,
+                |member| ranks[member as usize],
+                firsts.iter().copied(),
+            );
             prop_assert_eq!(segments.size(), ranks.len() as u32);
             for (member, &rank) in (0..).zip(&ranks) {
                 let process = firsts.partition_point(|&first| first <= rank) as u32 - 1;
@@ -192,14 +199,21 @@ mod tests {
         }
 
         #[test]
-        fn active_members_are_found_by_their_process(first in 0u32..50, stride in 1u32..20, count in 0u32..30, size in 1u32..50, cut in 0u32..50) {
+        fn active_members_are_found_by_their_process(
+            first in 0u32..50,
+            stride in 1u32..20,
+            count in 0u32..30,
+            size in 1u32..50,
+            cut in 0u32..50,
+        ) {
             let active = Active { first: first % size, stride, count };
             let all = |own: Range<u32>| {
                 let mut members = active_in(active, size, &own);
                 members.sort_unstable();
                 members
             };
-            let mut plain: Vec<u32> = (0..count).map(|index| (first % size + index * stride) % size).collect();
+            let mut plain: Vec<u32> =
+                (0..count).map(|index| (first % size + index * stride) % size).collect();
             plain.sort_unstable();
             let cut = cut % (size + 1);
             let mut parts = all(0..cut);

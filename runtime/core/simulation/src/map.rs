@@ -33,7 +33,8 @@ fn parse(text: &str, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
         };
         if first != next || last < first || last >= ranks {
             return Err(format!(
-                "line {number} is '{line}', but the next process begins with rank {next}: processes have the ranks 0 to {} in order, each a row of them",
+                "line {number} is '{line}', but the next process begins with rank {next}: processes have the \
+                 ranks 0 to {} in order, each a row of them",
                 i64::from(ranks) - 1
             ));
         }

@@ -36,8 +36,9 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
     let needed = u128::from(ranks) * u128::from(bytes_per_rank) * u128::from(sharing);
     match available {
         Some(there) if needed > u128::from(there) => Err(format!(
-            "{ranks} ranks {}need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; at most {} ranks fit: run \
-             fewer, or spread them over more machines with mpirun (docs/how-to/several-processes.md)",
+            "{ranks} ranks {}need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; \
+             at most {} ranks fit: run fewer, or spread them over more machines with mpirun \
+             (docs/how-to/several-processes.md)",
             if sharing > 1 {
                 format!("on each of the {sharing} processes of this host ")
             } else {
@@ -91,8 +92,9 @@ impl Forecast {
         let needed = taken.saturating_sub(u128::from(BEGUN)) * u128::from(ranks) / u128::from(self.started);
         match available {
             Some(there) if needed > taken + u128::from(there) => Err(format!(
-                "the first {} of {ranks} ranks took {} of memory, so all will need about {}, and {} are available: \
-                 run fewer ranks, or let them share large arrays (-xsim-globals-fold, xsim_shared_malloc)",
+                "the first {} of {ranks} ranks took {} of memory, so all will need about {}, and {} are \
+                 available: run fewer ranks, or let them share large arrays (-xsim-globals-fold, \
+                 xsim_shared_malloc)",
                 self.started,
                 report::units::bytes(taken),
                 report::units::bytes(needed),

@@ -22,7 +22,11 @@ pub fn check(options: &Options, functions: &[&str]) -> Result<(), String> {
             .to_owned());
     }
     if options.critical_path && options.report.is_none() {
-        return Err("-xsim-critical-path keeps its files beside the report, and puts what it finds there: ask for one, such as -xsim-report run.json".to_owned());
+        return Err(
+            "-xsim-critical-path keeps its files beside the report, and puts what it finds there: ask for \
+             one, such as -xsim-report run.json"
+                .to_owned(),
+        );
     }
     check_trace(options)?;
     check_timeline(options, functions)
@@ -94,7 +98,11 @@ fn check_trace(options: &Options) -> Result<(), String> {
         ));
     }
     if options.trace.is_some() && options.places() > options.np {
-        return Err("a trace has the ranks of the start alone, and -xsim-universe lets others be spawned: leave one of both out".to_owned());
+        return Err(
+            "a trace has the ranks of the start alone, and -xsim-universe lets others be spawned: leave one \
+             of both out"
+                .to_owned(),
+        );
     }
     if options.trace_until.is_some_and(|until| until <= options.trace_from) {
         return Err(
@@ -111,7 +119,8 @@ fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
             ["timeline-format", "timeline-ranks", "timeline-functions", "timeline-from", "timeline-until"];
         return match names.into_iter().find(|&name| options.given.contains_key(name)) {
             Some(name) => Err(format!(
-                "-xsim-{name} says what a timeline shows: say where it goes, such as -xsim-timeline run.pftrace"
+                "-xsim-{name} says what a timeline shows: say where it goes, such as -xsim-timeline \
+                 run.pftrace"
             )),
             None => Ok(()),
         };
@@ -124,7 +133,11 @@ fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
         return Err(format!("-xsim-timeline-functions: no function of MPI is called {name}"));
     }
     if options.timeline_until.is_some_and(|until| until <= options.timeline_from) {
-        return Err("-xsim-timeline-until is not later than -xsim-timeline-from: there is nothing to show between them".to_owned());
+        return Err(
+            "-xsim-timeline-until is not later than -xsim-timeline-from: there is nothing to show between \
+             them"
+                .to_owned(),
+        );
     }
     Ok(())
 }

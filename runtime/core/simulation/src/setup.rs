@@ -15,7 +15,8 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
     if let Some(universe) = options.universe.filter(|&universe| universe < options.np) {
         let np = options.np;
         return Err(format!(
-            "-xsim-universe {universe} is less than the {np} ranks of the start: it is the most ranks that there will be, those included"
+            "-xsim-universe {universe} is less than the {np} ranks of the start: it is the most ranks that \
+             there will be, those included"
         ));
     }
     setup_on(options, machine::build(options)?, names)
@@ -50,7 +51,11 @@ pub fn setup_on(
     check_network_report(options, wire.is_shared())?;
     let failures = options.fail.plan(options.places(), node)?;
     if options.ft && wire.is_shared() {
-        return Err("-xsim-ft is for analytic machines, and this one is a packet network: leave level=packet out of the machine".to_owned());
+        return Err(
+            "-xsim-ft is for analytic machines, and this one is a packet network: leave level=packet out of \
+             the machine"
+                .to_owned(),
+        );
     }
     let tolerance = options.ft.then_some(options.ft_delay);
     let (policy, batch, check) = (options.coll.clone(), !options.events, options.check);

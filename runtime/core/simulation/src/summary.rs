@@ -70,8 +70,9 @@ fn long_intervals(report: &RunReport) -> String {
         format!("{others}it adds {} to ranks' clocks", short(clamped(added)))
     };
     format!(
-        "xsim: rank {} is charged {} between {} and {}{site}, where the median of {} is {}: likely the host's doing and not the \
-         program's{others}; repeat the run, or charge no host time (-xsim-compute none or fixed:SPAN)\n",
+        "xsim: rank {} is charged {} between {} and {}{site}, where the median of {} is {}: likely the \
+         host's doing and not the program's{others}; repeat the run, or charge no host time (-xsim-compute \
+         none or fixed:SPAN)\n",
         long.max_rank,
         short(long.max_ps),
         long.from,
@@ -204,9 +205,10 @@ xsim: host: 0.50 s, 0.25 s of CPU, 2,000 messages/s, 12.35 MB of memory
         report.simulated.virtual_time_ps = 100 * long.max_ps;
         report.host.long_intervals = vec![long];
         let told = text(&report);
-        let sentence = "xsim: rank 464 is charged 4 ms between MPI_Comm_rank and MPI_Wtime at stencil3d.c:92 main, where the median \
-             of 1,000 is 1 us: likely the host's doing and not the program's; with 2 other such intervals it adds 5 ms to ranks' \
-             clocks; repeat the run, or charge no host time (-xsim-compute none or fixed:SPAN)\n";
+        let sentence = "xsim: rank 464 is charged 4 ms between MPI_Comm_rank and MPI_Wtime at stencil3d.c:92 \
+            main, where the median of 1,000 is 1 us: likely the host's doing and not the program's; with 2 \
+            other such intervals it adds 5 ms to ranks' clocks; repeat the run, or charge no host time \
+            (-xsim-compute none or fixed:SPAN)\n";
         assert!(told.ends_with(sentence), "{told}");
         report.simulated.virtual_time_ps += 100;
         assert!(!text(&report).contains("464"));

@@ -1,14 +1,10 @@
 //! The machine's own MPI behind a table of a few C functions. Built once for each MPI, with its compiler
 //! wrapper.
 
-#[path = "../src/table.rs"]
-#[allow(dead_code, reason = "the loading side uses the rest")]
-mod table;
-
 use mpi_sys::*;
+use native_table::{NativeFunctions, PACED, VERSION};
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use table::{NativeFunctions, PACED, VERSION};
 
 /// Requests by ticket, free tickets, and the message that was probed.
 struct NativeRequests {

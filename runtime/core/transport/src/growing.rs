@@ -132,7 +132,9 @@ fn token_of(text: &str) -> Result<String, String> {
     if there == host() {
         return Ok(token.to_owned());
     }
-    Err("processes are spawned (-xsim-universe) where all processes of the run are on one host, and here there are several: start it on one, or leave -xsim-universe out".to_owned())
+    Err("processes are spawned (-xsim-universe) where all processes of the run are on one host, and here \
+        there are several: start it on one, or leave -xsim-universe out"
+        .to_owned())
 }
 
 impl Growing {

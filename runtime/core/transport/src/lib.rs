@@ -8,7 +8,6 @@ mod bell;
 pub mod growing;
 mod launch;
 mod native;
-pub mod table;
 pub mod watch;
 
 pub use launch::{Launcher, launcher, on_this_host};
@@ -23,7 +22,7 @@ use std::time::Duration;
 #[repr(i32)]
 pub enum Lane {
     /// Pieces of the stream of records between two processes.
-    Data = table::PACED,
+    Data = native_table::PACED,
     /// Agreement between processes.
     Control = 2,
 }

@@ -1,8 +1,8 @@
 //! The machine's own MPI, through a library of ours that is loaded when it is needed.
 
 use crate::bell::Bell;
-use crate::table::{NativeFunctions, SYMBOL, VERSION};
 use crate::{Lane, Launcher, Transport};
+use native_table::{NativeFunctions, SYMBOL, VERSION};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -73,8 +73,9 @@ fn load(launcher: Launcher) -> Result<&'static NativeFunctions, String> {
     let path = directory.join(&file);
     if !path.exists() {
         return Err(format!(
-            "{} started several processes, but {file} is not beside libxsim.so in {}: install {} and libclang-dev, and build it \
-             with 'sh runtime/core/transport/native/build.sh {}'; -xsim-native none runs each process on its own",
+            "{} started several processes, but {file} is not beside libxsim.so in {}: install {} and \
+             libclang-dev, and build it with 'sh runtime/core/transport/native/build.sh {}'; -xsim-native \
+             none runs each process on its own",
             launcher.name(),
             directory.display(),
             launcher.packages(),
@@ -131,7 +132,8 @@ impl Native {
             // SAFETY: initialized above, nothing under way.
             unsafe { (table.close)() };
             return Err(format!(
-                "the launcher started several processes, but {} sees one: start with the launcher of {} (mpirun.{}), or install {}",
+                "the launcher started several processes, but {} sees one: start with the launcher of {} \
+                 (mpirun.{}), or install {}",
                 launcher.name(),
                 launcher.name(),
                 launcher.short(),

@@ -336,7 +336,10 @@ impl<N: Number> CostVisitor<'_, '_, N> {
         let mut charged = Vec::with_capacity(usages.len());
         for usage in usages {
             if usage.tree.resource.text == "comm" && !hardware.has("comm")? {
-                self.comm = Some("'comm' is not in the runtime: the machine has no such resource, a simulated network does".to_owned());
+                self.comm = Some(
+                    "'comm' is not in the runtime: the machine has no such resource, a simulated network does"
+                        .to_owned(),
+                );
             } else {
                 charged.push(usage);
             }

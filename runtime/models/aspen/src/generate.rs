@@ -64,7 +64,10 @@ impl Application {
         for part in &writer.parts {
             program += part.text();
         }
-        program += "\nint main(int argc, char **argv)\n{\n    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    MPI_Comm_size(MPI_COMM_WORLD, &size);\n";
+        program += "\n\
+            int main(int argc, char **argv)\n\
+            {\n    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    \
+            MPI_Comm_size(MPI_COMM_WORLD, &size);\n";
         program += &writer.body;
         program += "    MPI_Finalize();\n    return 0;\n}\n";
         Ok(program)
@@ -87,7 +90,8 @@ impl ModelWriter {
         self.lines += 1;
         if self.lines > MOST_LINES {
             return Err(AspenError::new(format!(
-                "the program would have more than {MOST_LINES} lines; --implicit writes loops, and smaller numbers help (--param)"
+                "the program would have more than {MOST_LINES} lines; --implicit writes loops, and smaller \
+                 numbers help (--param)"
             )));
         }
         let _ = writeln!(self.body, "{:1$}{line}", "", self.depth * 4);
@@ -208,7 +212,8 @@ impl ModelWriter {
             }
             Collective::Bcast => {
                 self.line(&format!(
-                    "{{ char *give = room({bytes}); MPI_Bcast(give, {bytes}, MPI_BYTE, 0, MPI_COMM_WORLD); free(give); }}"
+                    "{{ char *give = room({bytes}); MPI_Bcast(give, {bytes}, MPI_BYTE, 0, MPI_COMM_WORLD); \
+                     free(give); }}"
                 ))?;
                 return Ok(());
             }
@@ -267,7 +272,8 @@ impl Visitor<f64> for ModelWriter {
                 is_loop = true;
             }
             Structure::Weighted(_) => {
-                let sentence = "a program takes one branch or another where the model has probabilities; --explicit draws them";
+                let sentence = "a program takes one branch or another where the model has probabilities; \
+                    --explicit draws them";
                 return Err(AspenError::new(sentence));
             }
             Structure::Sequence(label) | Structure::Parallel(label) | Structure::Unrolled { label, .. } => {

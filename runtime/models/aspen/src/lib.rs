@@ -6,8 +6,8 @@
 //! leaves something open.
 //!
 //! - K. L. Spafford, J. S. Vetter: "Aspen: A domain specific language for performance modeling", SC 2012.
-//! - C. D. Carothers et al.: "Durango: Scalable synthetic workload generation for extreme-scale application performance modeling and
-//!   simulation", SIGSIM-PADS 2017 (the resource `comm`, section 2.3).
+//! - C. D. Carothers et al.: "Durango: Scalable synthetic workload generation for extreme-scale application
+//!   performance modeling and simulation", SIGSIM-PADS 2017 (the resource `comm`, section 2.3).
 
 mod check;
 mod communication;

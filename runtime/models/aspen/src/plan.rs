@@ -124,7 +124,8 @@ impl Visitor<f64> for PlanBuilder<'_, '_> {
             Structure::Repeat { count, .. } => count.ceil() as u64,
             Structure::Weighted(_) => {
                 return Err(AspenError::new(
-                    "a rank takes one branch or another where the model has probabilities; --explicit draws them",
+                    "a rank takes one branch or another where the model has probabilities; --explicit draws \
+                     them",
                 ));
             }
             _ => 1,

@@ -196,7 +196,8 @@ fn loops_without_end_are_refused_with_advice() {
 fn recursion_that_a_condition_ends_is_followed_and_other_recursion_refused() {
     let text = |limit: &str| {
         format!(
-            "model m {{ kernel k(param n) {{ if (n > {limit}) {{ execute {{ flops [n + 1000] }} call k(n - 1) }} }} kernel main {{ call k(50) }} }}"
+            "model m {{ kernel k(param n) {{ if (n > {limit}) {{ execute {{ flops [n + 1000] }} call k(n - \
+             1) }} }} kernel main {{ call k(50) }} }}"
         )
     };
     assert_eq!(common::evaluate(&text("0")).total("flops"), 51_275.0);
@@ -210,11 +211,15 @@ fn on(machine: &Machine, uses: &str, socket: &str) -> String {
 
 #[test]
 fn machines_without_what_is_asked_for_are_refused() {
-    let parts = "node box { socket [2] cpu } socket cpu { core [4] x } core x { resource flops(n) [n / 0] with stride(s) [base] resource intops(n) [0 - n] resource loads(n) [n] with stride(s) [s * base] }";
+    let parts = "node box { socket [2] cpu } socket cpu { core [4] x } core x { resource flops(n) [n / 0] \
+        with stride(s) [base] resource intops(n) [0 - n] resource loads(n) [n] with stride(s) [s * base] }";
     let whole = machine(&format!("machine m {{ node box }} {parts}"));
     let error = on(&whole, "execute { fops [1] }", "cpu");
     assert!(
-        error.contains("the machine 'm' has no resource 'fops' for socket 'cpu'; did you mean 'flops'? (it has flops, intops, loads)"),
+        error.contains(
+            "the machine 'm' has no resource 'fops' for socket 'cpu'; did you mean 'flops'? (it has flops, \
+             intops, loads)"
+        ),
         "{error}"
     );
     let error = on(&whole, "execute { flops [1] }", "gpu");
@@ -226,7 +231,8 @@ fn machines_without_what_is_asked_for_are_refused() {
     assert!(error.contains("'stride' takes a number on this machine"), "{error}");
     assert!(on(&machine(parts), "execute { flops [1] }", "cpu").contains("parts of machines only"));
     let none = machine(
-        "machine m { node box } node box { socket [0] cpu } socket cpu { core x } core x { resource flops(n) [n] }",
+        "machine m { node box } node box { socket [0] cpu } socket cpu { core x } core x \
+         { resource flops(n) [n] }",
     );
     assert!(on(&none, "execute { flops [1] }", "cpu").contains("there are 0 of these"));
     says(
@@ -290,7 +296,8 @@ fn soup() -> impl Strategy<Value = String> {
 /// A model with steps that are valid, and any of them broken.
 fn broken() -> impl Strategy<Value = String> {
     let whole = with_main(
-        "iterate i [n] \"l\" { execute [n] { flops [values[i]] as dp loads [n] of size [8] } } if (n > 5 and n < 7) { call main } probability { [0.5] { } }",
+        "iterate i [n] \"l\" { execute [n] { flops [values[i]] as dp loads [n] of size [8] } } if (n > 5 and \
+         n < 7) { call main } probability { [0.5] { } }",
     );
     let pieces: Vec<String> = whole.split_inclusive(' ').map(str::to_owned).collect();
     let length = pieces.len();

@@ -53,7 +53,13 @@ fn pattern() -> impl Strategy<Value = CommunicationPattern> {
 
 proptest! {
     #[test]
-    fn what_is_sent_is_received(pattern in pattern(), sides in prop::array::uniform3(1u64..5), count in 0u64..50, size in 1u64..30, draw in any::<u64>()) {
+    fn what_is_sent_is_received(
+        pattern in pattern(),
+        sides in prop::array::uniform3(1u64..5),
+        count in 0u64..50,
+        size in 1u64..30,
+        draw in any::<u64>(),
+    ) {
         let ranks = match pattern.dimensions() {
             Some(dimensions) => sides[0].pow(dimensions),
             None => sides.iter().product(),
@@ -63,8 +69,18 @@ proptest! {
     }
 
     #[test]
-    fn up_and_down_together_are_both_ways(dimensions in 1u32..=3, [faces, nodal, periodic] in any::<[bool; 3]>(), side in 2u64..5, count in 1u64..20) {
-        let of = |wave| Step { pattern: CommunicationPattern::Neighbors(Neighbors { dimensions, faces, nodal, periodic, wave }), count, size: 8, times: 1 };
+    fn up_and_down_together_are_both_ways(
+        dimensions in 1u32..=3,
+        [faces, nodal, periodic] in any::<[bool; 3]>(),
+        side in 2u64..5,
+        count in 1u64..20,
+    ) {
+        let of = |wave| Step {
+            pattern: CommunicationPattern::Neighbors(Neighbors { dimensions, faces, nodal, periodic, wave }),
+            count,
+            size: 8,
+            times: 1,
+        };
         let ranks = side.pow(dimensions);
         let mut halves = pairs(&of(Some(Wave::Up)), ranks, false, 0);
         prop_assert!(halves.keys().all(|&(from, to, _)| from < to));
@@ -167,7 +183,8 @@ fn collective_operations_know_their_operation_and_bytes() {
 
 #[test]
 fn times_are_counted_over_loops_and_calls() {
-    let text = "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call a map [2] { call a } } call a } }";
+    let text = "model m { kernel a { execute [3] { comm [1] as barrier } } kernel main { iterate [10] { call \
+        a map [2] { call a } } call a } }";
     let steps = application(text).communication(&EvaluationRequest::default()).unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].times, steps[0].step.times), (31.0, 3));

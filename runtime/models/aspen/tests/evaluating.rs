@@ -14,7 +14,8 @@ fn flops(body: &str) -> f64 {
 fn loops_multiply_and_parallelism_too() {
     assert_eq!(
         flops(
-            "iterate [3] { map [2] { execute [5] { flops [7] } } } par { execute { flops [1] } seq { execute { flops [2] } } }"
+            "iterate [3] { map [2] { execute [5] { flops [7] } } } par \
+             { execute { flops [1] } seq { execute { flops [2] } } }"
         ),
         213.0
     );
@@ -42,7 +43,8 @@ fn branches_are_taken() {
     assert_eq!(flops("if (n != 10) { execute { flops [1] } }"), 0.0);
     assert_eq!(
         flops(
-            "switch (n) { [3] { execute { flops [1] } } [10] { execute { flops [2] } } else { execute { flops [3] } } }"
+            "switch (n) \
+             { [3] { execute { flops [1] } } [10] { execute { flops [2] } } else { execute { flops [3] } } }"
         ),
         2.0
     );
@@ -63,7 +65,8 @@ fn and_and_or_bind_alike_from_left_to_right() {
 
 #[test]
 fn probabilities_weigh_implicitly_and_are_drawn_explicitly() {
-    let body = "probability { [0.3] { execute { flops [100] } } [0.5] { execute { flops [200] } } else { execute { flops [300] } } }";
+    let body = "probability { [0.3] { execute { flops [100] } } [0.5] { execute { flops [200] } } else { \
+        execute { flops [300] } } }";
     assert!((flops(body) - 190.0).abs() < 1e-9);
     let text = with_main(&format!("iterate [10000] {{ {body} }}"));
     let drawn = |seed| {
@@ -89,25 +92,29 @@ fn samples_are_drawn_each_time_and_hold_until_their_block_ends() {
     };
     assert!((mean("uniform(2, 4)") - 3.0).abs() < 0.03);
     assert!((mean("normal(50, 2)") - 50.0).abs() < 0.1);
-    let text = "model m { param steps[] = {0.25, 0.75, 1} kernel main { iterate [20000] { sample x from cdf(steps) execute { flops [x] } } } }";
+    let text = "model m { param steps[] = {0.25, 0.75, 1} kernel main { iterate [20000] { sample x from \
+        cdf(steps) execute { flops [x] } } } }";
     assert!((evaluate_with(text, &request(3)).total("flops") / 20_000.0 - 1.0).abs() < 0.03);
 }
 
 #[test]
 fn arguments_are_computed_where_the_call_stands() {
-    let text = "model m { param n = 3 kernel k(param n) { execute { flops [n] } } kernel main { call k(n) call k(n * 2) iterate i [2] { call k(i + n) } } }";
+    let text = "model m { param n = 3 kernel k(param n) { execute { flops [n] } } kernel main { call k(n) \
+        call k(n * 2) iterate i [2] { call k(i + n) } } }";
     assert_eq!(evaluate(text).total("flops"), 3.0 + 6.0 + 3.0 + 4.0);
 }
 
 #[test]
 fn kernels_see_the_names_of_their_callers() {
-    let text = "model m { kernel k { execute { flops [x + i] } } kernel main { sample x from uniform(5, 5) iterate i [3] { call k } } }";
+    let text = "model m { kernel k { execute { flops [x + i] } } kernel main { sample x from uniform(5, 5) \
+        iterate i [3] { call k } } }";
     assert_eq!(evaluate(text).total("flops"), 15.0 + 3.0);
 }
 
 #[test]
 fn parameters_of_a_kernel_see_its_arguments() {
-    let text = "model m { param a = 2 kernel k(param x) { param y = a * x param z = y + 1 execute { flops [z] } } kernel main { call k(5) } }";
+    let text = "model m { param a = 2 kernel k(param x) { param y = a * x param z = y + 1 execute { flops \
+        [z] } } kernel main { call k(5) } }";
     assert_eq!(evaluate(text).total("flops"), 11.0);
 }
 
@@ -117,12 +124,14 @@ fn imported_models_keep_their_names_to_themselves() {
     let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
     write(
         "a.aspen",
-        "model a { import b from \"sub/b.aspen\" with n = 2 * n, kind = fast param n = 10 enum kinds { slow, fast } kernel main { call b.work(n) } }",
+        "model a { import b from \"sub/b.aspen\" with n = 2 * n, kind = fast param n = 10 enum kinds { slow, \
+         fast } kernel main { call b.work(n) } }",
     );
     std::fs::create_dir(directory.join("sub")).unwrap();
     write(
         "sub/b.aspen",
-        "model b { import c from \"c.aspen\" param n = 100 param kind = 0 kernel work(param x) { execute { flops [n + x + kind] } call c.work } }",
+        "model b { import c from \"c.aspen\" param n = 100 param kind = 0 kernel work(param x) { execute { \
+         flops [n + x + kind] } call c.work } }",
     );
     write("sub/c.aspen", "model c { include extra.aspen kernel work { execute { flops [1000 * n] } } }");
     write("sub/extra.aspen", "param n = 7 // of an included file");
@@ -147,7 +156,8 @@ const MACHINE: &str = "
     node box { socket [2] cpu socket [1] gpu static power [7] }
     socket cpu { core [4] x memory ram static power [5] }
     socket gpu { core [16] g memory ram static power [3] }
-    core x { resource flops(n) [n / clock] with dp [base * 2], simd [base / 4] resource intops(n) [n / clock] dynamic power [2] }
+    core x { resource flops(n) [n / clock] with dp [base * 2], simd [base / 4]
+        resource intops(n) [n / clock] dynamic power [2] }
     core g { resource flops(n) [n / (clock / 10)] }
     memory ram {
       property capacity [giga]
@@ -233,7 +243,8 @@ fn communication_is_left_to_a_network_and_said() {
 
 #[test]
 fn a_kernel_can_be_asked_for_with_its_arguments() {
-    let text = "model m { kernel k(param x, data d) { execute { flops [x] } } kernel main { call k(1, a) } data a [8] }";
+    let text = "model m \
+        { kernel k(param x, data d) { execute { flops [x] } } kernel main { call k(1, a) } data a [8] }";
     let mut sources = Sources::default();
     let id = sources.add("kernel", "k(2 + 3, 0)");
     let kernel = aspen::parse_formula(&sources, id).unwrap();
@@ -273,7 +284,8 @@ fn formulas_are_multiplied_out_and_added_up() {
 #[test]
 fn a_condition_that_stays_open_is_a_factor() {
     let model = application(
-        "model m { param n = 1 kernel main { if (n > 5) { execute { flops [7] } } else { execute { flops [2 * n] } } } }",
+        "model m { param n = 1 kernel main { if (n > 5) { execute { flops [7] } } else { execute { flops [2 \
+         * n] } } } }",
     );
     let open = [("n".to_owned(), Formula::open("n"))];
     let found = model
@@ -301,15 +313,32 @@ fn formula() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn an_open_formula_has_the_value_of_the_number(formula in formula(), n in 1u32..20) {
-        let model = application(&format!("model m {{ param n = {n} kernel main {{ execute {{ flops [{formula}] }} }} }}"));
+        let model = application(&format!(
+            "model m {{ param n = {n} kernel main {{ execute {{ flops [{formula}] }} }} }}"
+        ));
         let number = model.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap().total("flops");
         let open = [("n".to_owned(), Formula::open("n"))];
-        let open = model.evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None).unwrap().total("flops");
+        let open = model
+            .evaluate(&EvaluationRequest { parameters: &open, ..EvaluationRequest::default() }, None)
+            .unwrap()
+            .total("flops");
         // Rounding may carry a ceiling over an integer.
-        prop_assert!((open.at(f64::from(n)) - number).abs() <= 1e-9 * number.abs() || formula.contains("ceil"), "{} is {}", formula, open);
+        prop_assert!(
+            (open.at(f64::from(n)) - number).abs() <= 1e-9 * number.abs() || formula.contains("ceil"),
+            "{} is {}",
+            formula,
+            open
+        );
         // And it reads back as what it is.
-        let again = application(&format!("model m {{ param n = {n} kernel main {{ execute {{ flops [{open}] }} }} }}"));
+        let again = application(&format!(
+            "model m {{ param n = {n} kernel main {{ execute {{ flops [{open}] }} }} }}"
+        ));
         let again = again.evaluate(&EvaluationRequest::<f64>::default(), None).unwrap().total("flops");
-        prop_assert!((again - open.at(f64::from(n))).abs() <= 1e-9 * number.abs() || formula.contains("ceil"), "{} is {}", formula, open);
+        prop_assert!(
+            (again - open.at(f64::from(n))).abs() <= 1e-9 * number.abs() || formula.contains("ceil"),
+            "{} is {}",
+            formula,
+            open
+        );
     }
 }

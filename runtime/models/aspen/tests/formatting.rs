@@ -13,15 +13,29 @@ fn formatted(text: &str) -> String {
 
 #[test]
 fn blocks_are_indented_and_operators_spaced() {
-    let text = "model   m{\nparam n=5 in 1..-2+3^ 2*(4-a[1])\n\n\n\nkernel main{execute[n]\"x\"{flops[2*n]as dp , simd}\n//end\n}\n}";
-    let expected = "model m {\n  param n = 5 in 1 .. -2 + 3^2 * (4 - a[1])\n\n  kernel main { execute [n] \"x\" { flops [2 * n] as dp, simd }\n    //end\n  }\n}\n";
+    let text = "model   m{\n\
+        param n=5 in 1..-2+3^ 2*(4-a[1])\n\n\n\n\
+        kernel main{execute[n]\"x\"{flops[2*n]as dp , simd}\n\
+        //end\n\
+        }\n\
+        }";
+    let expected = "model m {\n  param n = 5 in 1 .. -2 + 3^2 * (4 - a[1])\n\n  kernel main { execute [n] \
+        \"x\" { flops [2 * n] as dp, simd }\n    //end\n  }\n\
+        }\n";
     assert_eq!(formatted(text), expected);
 }
 
 #[test]
 fn lines_that_go_on_are_indented_once_more() {
-    let text = "core c {\nresource flops(n) [n/clock]\nwith dp [base*2],\nsimd [base/4]\nresource loads(b) [b/bw]\n}\n";
-    let expected = "core c {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / 4]\n  resource loads(b) [b / bw]\n}\n";
+    let text = "core c {\n\
+        resource flops(n) [n/clock]\n\
+        with dp [base*2],\n\
+        simd [base/4]\n\
+        resource loads(b) [b/bw]\n\
+        }\n";
+    let expected = "core c {\n  resource flops(n) [n / clock]\n    with dp [base * 2],\n    simd [base / \
+        4]\n  resource loads(b) [b / bw]\n\
+        }\n";
     assert_eq!(formatted(text), expected);
 }
 
@@ -35,7 +49,11 @@ fn statements_that_share_a_line_get_their_own() {
 
 #[test]
 fn comments_stay_where_they_are() {
-    let text = "// head\n\n// of the file\nmodel m { // of the model\n  // of n\n  param n = 5 // after n\n    // last\n}\n// tail\n";
+    let text = "// head\n\n\
+        // of the file\n\
+        model m { // of the model\n  // of n\n  param n = 5 // after n\n    // last\n\
+        }\n\
+        // tail\n";
     let expected = text.replace("    // last", "  // last");
     assert_eq!(formatted(text), expected);
 }
@@ -106,14 +124,21 @@ proptest! {
         values in prop::collection::vec((formula(), space()), 0..4),
         steps in prop::collection::vec((statement(), space()), 0..4),
     ) {
-        let params: String = values.iter().map(|(value, space)| format!("param n={value}{space}param t[][]={{{{{value}}},{{1,2}}}}{space}")).collect();
+        let params: String = values
+            .iter()
+            .map(|(value, space)| format!("param n={value}{space}param t[][]={{{{{value}}},{{1,2}}}}{space}"))
+            .collect();
         let body: String = steps.iter().map(|(step, space)| format!("{step}{space}")).collect();
         let text = format!("model m{{{params}kernel main{{{body}}}}}");
         let once = formatted(&text);
         prop_assert_eq!(&formatted(&once), &once);
         let (before, after) = (token::tokens(&text, 0).unwrap(), token::tokens(&once, 0).unwrap());
-        let texts = |tokens: &token::Tokens<'_>| tokens.tokens.iter().map(|token| token.text.to_owned()).collect::<Vec<_>>();
-        let comments = |tokens: &token::Tokens<'_>| tokens.comments.iter().map(|comment| comment.text.to_owned()).collect::<Vec<_>>();
+        let texts = |tokens: &token::Tokens<'_>| {
+            tokens.tokens.iter().map(|token| token.text.to_owned()).collect::<Vec<_>>()
+        };
+        let comments = |tokens: &token::Tokens<'_>| {
+            tokens.comments.iter().map(|comment| comment.text.to_owned()).collect::<Vec<_>>()
+        };
         prop_assert_eq!(texts(&before), texts(&after));
         prop_assert_eq!(comments(&before), comments(&after));
         prop_assert!(once.lines().all(|line| line.trim_end() == line), "{}", once);

@@ -241,8 +241,8 @@ fn eager(fit: &Fit, whole: f64) -> (Option<(u64, f64)>, Vec<String>) {
     if let Some((at, by)) = jump {
         notes.push(format!(
             "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The \
-             machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes longer \
-             in delay",
+             machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes \
+             longer in delay",
             span(by)
         ));
     }

@@ -291,8 +291,8 @@ struct InterfaceCosts {
 /// Returns the interface's time for each message: what many pairs take beside their bytes.
 ///
 /// The gap of the smallest size at which pairs reach the interface's rate is that of shorter ones too, as far
-/// as the pairs allow it. Messages whose bytes take ten times the gap are shared packet by packet: an interface
-/// takes its queue pairs in turn, so that long messages that start together end together.
+/// as the pairs allow it. Messages whose bytes take ten times the gap are shared packet by packet: an
+/// interface serves its queue pairs round robin, so that long messages that start together end together.
 fn interface(
     crowd: Option<&PairCurve>,
     single: &PairCurve,

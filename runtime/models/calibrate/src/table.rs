@@ -367,9 +367,14 @@ mod tests {
         let osu = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 8 ] [ window size: 32 \
             ]\n# Size                  MB/s        Messages/s\n1  2.00 2000000.00\n2  8.00 4000000.00\n";
         assert_eq!(summary(osu), [(Kind::Rate, Some(8), 32, vec![(1, 5e5), (2, 2.5e5)])]);
-        let imb = "# Benchmarking Uniband\n# #processes = 2\n# ( 2 additional processes waiting in \
-            MPI_Barrier)\n#---\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 1000000\n\n# \
-            Benchmarking Uniband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 2000000\n\n# Benchmarking Biband\n# #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 4000000\n";
+        let imb = "# Benchmarking Uniband\n\
+            # #processes = 2\n\
+            # ( 2 additional processes waiting in MPI_Barrier)\n\
+            #---\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 1000000\n\n\
+            # Benchmarking Uniband\n\
+            # #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 2000000\n\n\
+            # Benchmarking Biband\n\
+            # #processes = 4\n #bytes #repetitions   Mbytes/sec      Msg/sec\n 0 1000 0.00 4000000\n";
         assert_eq!(
             summary(imb),
             [

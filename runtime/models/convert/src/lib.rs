@@ -98,7 +98,8 @@ fn check_length(trace: &Trace) -> Result<(), String> {
         calls => {
             let calls = calls.map_or("more than 2^64".to_owned(), |calls| calls.to_string());
             Err(format!(
-                "its loops stand for {calls} calls, and each is written: at most 2^36 are; cut the trace first (xsim trace cut)"
+                "its loops stand for {calls} calls, and each is written: at most 2^36 are; cut the trace \
+                 first (xsim trace cut)"
             ))
         }
     }

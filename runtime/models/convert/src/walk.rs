@@ -59,8 +59,8 @@ impl Writing for Telling<'_> {
             Call::Local => {}
             // A walk has no other calls but receives of random messages.
             _ => {
-                let why = "messages to random ranks are received in the order in which they come, which the run decides: write the program \
-                           (xsim aspen generate) and record that (-xsim-trace)";
+                let why = "messages to random ranks are received in the order in which they come, which the \
+                    run decides: write the program (xsim aspen generate) and record that (-xsim-trace)";
                 return Err(Stop::Refused(why.to_owned()));
             }
         }

@@ -87,7 +87,9 @@ proptest! {
         goal in prop::collection::vec(0..GOAL.len(), 0..60),
         ti in prop::collection::vec(0..TI.len(), 0..60),
     ) {
-        let text = |words: &[&str], chosen: &[usize]| chosen.iter().map(|&word| words[word]).collect::<Vec<_>>().join(" ");
+        let text = |words: &[&str], chosen: &[usize]| {
+            chosen.iter().map(|&word| words[word]).collect::<Vec<_>>().join(" ")
+        };
         read(Format::Goal, text(&GOAL, &goal).as_bytes());
         read(Format::Goal, format!("num_ranks 2\nrank 1 {{\n{}\n}}", text(&GOAL, &goal)).as_bytes());
         read(Format::Ti, text(&TI, &ti).as_bytes());
@@ -98,7 +100,13 @@ proptest! {
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read(Format::Goal, &bytes);
         // The binary form, with a head for one rank.
-        let head = [&4223u64.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0], &22u64.to_le_bytes(), &(22 + bytes.len() as u64).to_le_bytes()].concat();
+        let head = [
+            &4223u64.to_le_bytes()[..],
+            &[1, 0, 0, 0, 0, 0],
+            &22u64.to_le_bytes(),
+            &(22 + bytes.len() as u64).to_le_bytes(),
+        ]
+        .concat();
         read(Format::GoalBinary, &[&head, &bytes[..]].concat());
         read(Format::GoalBinary, &[&head[..8], &bytes].concat());
         read(Format::Ti, &bytes);

@@ -76,11 +76,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_sequence_is_in_it_in_order(sequences in prop::collection::vec(prop::collection::vec(0u32..4, 0..12), 1..5)) {
+        fn each_sequence_is_in_it_in_order(
+            sequences in prop::collection::vec(prop::collection::vec(0u32..4, 0..12), 1..5),
+        ) {
             let aligned = align(&sequences).unwrap();
             for (sequence, places) in sequences.iter().zip(&aligned.places) {
                 prop_assert!(places.is_sorted_by(|a, b| a < b));
-                prop_assert_eq!(places.iter().map(|&at| aligned.keys[at]).collect::<Vec<_>>(), sequence.clone());
+                prop_assert_eq!(
+                    places.iter().map(|&at| aligned.keys[at]).collect::<Vec<_>>(),
+                    sequence.clone()
+                );
             }
         }
     }

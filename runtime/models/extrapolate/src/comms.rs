@@ -52,18 +52,23 @@ impl Comms {
             let row = |run: usize, rank: u32, value: i64| Row { at: at(family, run, rank), value };
             let of = |value: &dyn Fn(&Option<[i64; 7]>) -> Option<i64>| -> Vec<Row> {
                 let of_run = |(run, ranks): (usize, &Vec<Option<[i64; 7]>>)| {
-                    let rows = (0..).zip(ranks).filter_map(|(rank, facts)| Some(row(run, rank, value(facts)?)));
+                    let rows =
+                        (0..).zip(ranks).filter_map(|(rank, facts)| Some(row(run, rank, value(facts)?)));
                     rows.collect::<Vec<Row>>()
                 };
                 runs.iter().enumerate().flat_map(of_run).collect()
             };
             let found = |what: &str, rows: &[Row]| {
                 quantity::fit(family, rows, NumberMeaning::Plain).map_err(|_| {
-                    format!("comm#{number} of the ranks: {what}: no formula in the rank, its place in a grid and the rank count gives it")
+                    format!(
+                        "comm#{number} of the ranks: {what}: no formula in the rank, its place in a grid and \
+                         the rank count gives it"
+                    )
                 })
             };
             let present = found("which ranks have it", &of(&|facts| Some(facts.is_some().into())))?;
-            let fact = |(fact, what): (usize, &&str)| found(what, &of(&|facts| facts.map(|facts| facts[fact])));
+            let fact =
+                |(fact, what): (usize, &&str)| found(what, &of(&|facts| facts.map(|facts| facts[fact])));
             Ok((present, FACTS.iter().enumerate().map(fact).collect::<Result<_, String>>()?))
         });
         Ok(Comms(numbered.collect::<Result<_, String>>()?))

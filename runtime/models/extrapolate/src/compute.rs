@@ -76,7 +76,8 @@ pub fn extrapolate(
             let place = |(function, site, _)| common.place((function, site));
             let (to, from) = (place(path.1), path.0.map_or("the beginning".to_owned(), place));
             notes.push(format!(
-                "no formula in the rank count comes closer to the computation before {to} (after {from}) than {:.0} %",
+                "no formula in the rank count comes closer to the computation before {to} (after {from}) \
+                 than {:.0} %",
                 error * 100.0
             ));
         }

@@ -71,17 +71,20 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
     let recorded =
         ComparableTraces { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
     let by = |grids: Grids| recorded.part(&Family::new(&counts, ranks, grids));
-    let mut part = match by(Grids::Regular) {
-        Ok(part) => part,
-        Err(why) => match (by(Grids::Balanced(3)), by(Grids::Balanced(2))) {
-            (Ok(solid), Ok(flat)) if file(solid.clone()) != file(flat.clone()) => {
-                return Err("grids of two and of three dimensions explain all traces, and differ on the ranks that are wanted".to_owned());
-            }
-            (Ok(part), _) | (_, Ok(part)) => part,
-            // What is wrong with the simplest rules says most.
-            _ => return Err(why),
-        },
-    };
+    let mut part =
+        match by(Grids::Regular) {
+            Ok(part) => part,
+            Err(why) => match (by(Grids::Balanced(3)), by(Grids::Balanced(2))) {
+                (Ok(solid), Ok(flat)) if file(solid.clone()) != file(flat.clone()) => {
+                    return Err(
+                    "grids of two and of three dimensions explain all traces, and differ on the ranks that \
+                     are wanted".to_owned());
+                }
+                (Ok(part), _) | (_, Ok(part)) => part,
+                // What is wrong with the simplest rules says most.
+                _ => return Err(why),
+            },
+        };
     let mut histograms = Vec::with_capacity(traces.len());
     for (trace, renamed) in traces.iter().zip(&renamed) {
         histograms.push(
@@ -153,13 +156,15 @@ fn check(traces: &[&Trace]) -> Result<(), String> {
     if traces.len() < FEWEST {
         let (there, them) = (traces.len(), if traces.len() == 1 { "trace is" } else { "traces are" });
         return Err(format!(
-            "{there} {them} too few: formulas in the rank count need {FEWEST} of different counts, two to be found and one to be tested"
+            "{there} {them} too few: formulas in the rank count need {FEWEST} of different counts, two to be \
+             found and one to be tested"
         ));
     }
     let timed = |trace: &&&Trace| !trace.histograms.is_empty() || !trace.times.is_empty();
     match (traces.iter().find(timed), traces.iter().find(|trace| !timed(trace))) {
         (Some(with), Some(without)) => Err(format!(
-            "the trace of {} ranks says what was computed and that of {} ranks does not: record all with the same -xsim-trace-times and -xsim-compute",
+            "the trace of {} ranks says what was computed and that of {} ranks does not: record all with the \
+             same -xsim-trace-times and -xsim-compute",
             with.ranks, without.ranks
         )),
         _ => Ok(()),
@@ -180,7 +185,8 @@ fn agree(common: &Dictionaries, traces: &[&Trace], renamed: &[Renamed]) -> Resul
         for (other, those) in traces.iter().zip(&all) {
             if let Some(&place) = these.difference(those).min() {
                 return Err(format!(
-                    "{}: it is called on {} ranks and not on {}: the traces are not of one program and input, or one of them has too few ranks to do all that others do",
+                    "{}: it is called on {} ranks and not on {}: the traces are not of one program and \
+                     input, or one of them has too few ranks to do all that others do",
                     common.place(place),
                     trace.ranks,
                     other.ranks

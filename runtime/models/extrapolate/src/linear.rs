@@ -306,18 +306,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_linear_in_coordinates_is_found_again(by in prop::collection::vec(-20i64..20, 4), side in -3i64..4) {
+        fn what_is_linear_in_coordinates_is_found_again(
+            by in prop::collection::vec(-20i64..20, 4),
+            side in -3i64..4,
+        ) {
             let family = Family::new(&[8, 27, 64], 125, Grids::Regular);
             let rows = all(&family);
             let value = |at: &SamplePoint| {
                 let grid = &family.grids[0];
                 let c = grid.coordinates(at.run, at.rank);
-                by[0] + side * i64::from(grid.sides(at.run)[0]) + (0..3).map(|d| by[d + 1] * i64::from(c[d])).sum::<i64>()
+                by[0]
+                    + side * i64::from(grid.sides(at.run)[0])
+                    + (0..3).map(|d| by[d + 1] * i64::from(c[d])).sum::<i64>()
             };
             prop_assert_eq!(family.grids[0].dimensions(), 3);
             let values: Vec<i64> = rows.iter().map(value).collect();
-            let features = [Feature::One, Feature::Coordinate(0, 0), Feature::Coordinate(0, 1), Feature::Coordinate(0, 2)];
-            let found = fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &features).unwrap();
+            let features = [
+                Feature::One,
+                Feature::Coordinate(0, 0),
+                Feature::Coordinate(0, 1),
+                Feature::Coordinate(0, 2),
+            ];
+            let found =
+                fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &features).unwrap();
             for rank in 0..125 {
                 let position = Position { rank, peers: 125 };
                 let at = SamplePoint { run: 3, rank, index: Index::new(), position };

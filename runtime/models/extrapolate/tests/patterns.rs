@@ -105,7 +105,10 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn a_program_of_random_patterns_is_told_for_more_ranks(patterns in prop::collection::vec((pattern(), 1i64..5000), 1..6), turns in 2u64..50) {
+    fn a_program_of_random_patterns_is_told_for_more_ranks(
+        patterns in prop::collection::vec((pattern(), 1i64..5000), 1..6),
+        turns in 2u64..50,
+    ) {
         let traces: Vec<Trace> = [4, 5, 6].map(|side| program(&patterns, turns, side)).into();
         let told = extrapolate(&traces, 512).map_err(TestCaseError::fail)?;
         let told = Trace::read(&told.file).map_err(TestCaseError::fail)?;

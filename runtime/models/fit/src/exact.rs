@@ -180,10 +180,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_formula_is_found_again(constant in -1000i128..1000, factor in -1000i128..1000, term in 0usize..11) {
+        fn a_formula_is_found_again(
+            constant in -1000i128..1000,
+            factor in -1000i128..1000,
+            term in 0usize..11,
+        ) {
             let counts = [64, 4096, 262_144, 16_777_216];
             let terms = terms(&counts);
-            let values: Vec<Exact> = terms[term].values.iter().map(|value| value.unwrap() * factor + constant).collect();
+            let values: Vec<Exact> =
+                terms[term].values.iter().map(|value| value.unwrap() * factor + constant).collect();
             prop_assert_eq!(exact(&terms, &values[..3], 4), Ok(values));
         }
     }

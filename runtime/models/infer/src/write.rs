@@ -28,7 +28,12 @@ pub fn model(name: &str, joined: &CommonRuns) -> (String, Vec<String>) {
     let ranks: Vec<String> = joined.ranks.iter().map(u32::to_string).collect();
     let last = ranks.last().map_or("1", String::as_str);
     let text = format!(
-        "// From traces of {} ranks (xsim aspen from). Computation is in seconds of the recordings' machine.\nmodel {name} {{\n  param ranks = {last}\n{}\n  kernel main {{\n{body}  }}\n}}\n",
+        "// From traces of {} ranks (xsim aspen from). Computation is in seconds of the recordings' \
+         machine.\n\
+         model {name} {{\n  param ranks = {last}\n\
+         {}\n  kernel main {{\n\
+         {body}  }}\n\
+         }}\n",
         ranks.join(", "),
         writing.parameters
     );
@@ -122,7 +127,8 @@ impl Writing<'_> {
             StepKind::Open(bytes) => {
                 let bytes = self.number(NumberKind::Bytes, bytes);
                 self.notes.push(format!(
-                    "messages of no pattern of Aspen's, {bytes} bytes of each rank on average, have no receiver in the model"
+                    "messages of no pattern of Aspen's, {bytes} bytes of each rank on average, have no \
+                     receiver in the model"
                 ));
                 format!("messages [{bytes}]")
             }

@@ -45,7 +45,8 @@ impl Anchor {
             1 => {}
             2 => {
                 return take.wrong(
-                    "its files are in a SIONlib container, which is not read: otf2-snapshots and Score-P write plain files by default",
+                    "its files are in a SIONlib container, which is not read: otf2-snapshots and Score-P \
+                     write plain files by default",
                 );
             }
             other => return take.wrong(format!("its files are stored in a way that is not known ({other})")),

@@ -266,7 +266,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_is_taken(numbers in prop::collection::vec(any::<u64>(), 0..100), text in "[a-z]{0,300}") {
+        fn what_was_put_is_taken(
+            numbers in prop::collection::vec(any::<u64>(), 0..100),
+            text in "[a-z]{0,300}",
+        ) {
             let mut bytes = Vec::new();
             bytes.record(7, |bytes| {
                 numbers.iter().for_each(|&number| bytes.number(number));

@@ -64,7 +64,8 @@ impl Variable {
 fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
     let wrong = || {
         format!(
-            "{first}..{rest}: a range is A..B*FACTOR or A..B+STEP, such as 0.1us..10us*10 or 1..5+1, with units of one kind"
+            "{first}..{rest}: a range is A..B*FACTOR or A..B+STEP, such as 0.1us..10us*10 or 1..5+1, with \
+             units of one kind"
         )
     };
     let at = rest.find(['*', '+']).ok_or_else(wrong)?;

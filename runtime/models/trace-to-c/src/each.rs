@@ -15,7 +15,9 @@ use trace::times::Reading;
 pub fn text(trace: &Trace, options: &Options) -> Result<String, String> {
     if trace.times.is_empty() {
         return Err(
-            "it does not say what each rank computed before each call: record with -xsim-trace-times exact, or have times drawn".to_owned()
+            "it does not say what each rank computed before each call: record with -xsim-trace-times exact, \
+             or have times drawn"
+                .to_owned(),
         );
     }
     let is_left_out: Vec<bool> =

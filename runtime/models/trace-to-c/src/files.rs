@@ -116,7 +116,10 @@ fn main_h(trace: &Trace, program: &ProgramText, options: &Options) -> String {
     }
     let _ = writeln!(out, "    ANSWERS = {},\n    FUNCTIONS = {functions}\n}};\n", sizes.answers.max(1));
     if options.computation == Computation::Each {
-        out += "/* Where what ranks compute is; -DTIMES='\"/the/file\"' names another place. */\n#ifndef TIMES\n#define TIMES \"times.txt\"\n#endif\n\n";
+        out += "/* Where what ranks compute is; -DTIMES='\"/the/file\"' names another place. */\n\
+            #ifndef TIMES\n\
+            #define TIMES \"times.txt\"\n\
+            #endif\n\n";
     }
     out += "#endif\n";
     out
@@ -131,7 +134,9 @@ fn readme(trace: &Trace, name: &str, options: &Options) -> String {
         text += "\nDatatypes that the program made are so many bytes (--datatypes size).\n";
     }
     if options.computation == Computation::Each {
-        text += "\nTimes are not drawn (--times each): before each call a rank computes as long as it did there and then, which times.txt has and times.c reads.\n";
+        text += "\n\
+            Times are not drawn (--times each): before each call a rank computes as long as it did there and \
+            then, which times.txt has and times.c reads.\n";
     }
     if options.averages {
         text += "\nEach MPI_Alltoallv is an MPI_Alltoall of the mean count (--average).\n";

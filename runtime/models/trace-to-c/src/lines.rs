@@ -143,7 +143,8 @@ impl ProgramWriter<'_> {
     fn line(&mut self, line: &str) -> Result<(), String> {
         self.lines += 1;
         if self.lines > MOST_LINES {
-            let why = "the benchmark would have more than 200,000 lines: the trace has few loops; cut a part of it (xsim trace cut), or record a part of the run";
+            let why = "the benchmark would have more than 200,000 lines: the trace has few loops; cut a part \
+                of it (xsim trace cut), or record a part of the run";
             return Err(why.to_owned());
         }
         let _ = writeln!(self.program.body, "{:1$}{line}", "", self.depth * 4);
@@ -178,7 +179,9 @@ impl ProgramWriter<'_> {
     fn item(&mut self, item: &Item, shapes: &[u32]) -> Result<(), String> {
         match item {
             Item::Call(variants) => self.call(variants).map_err(|why| {
-                let way = "leave such calls out (--without), cut the trace (xsim trace cut) or switch recording off there (MPI_Pcontrol)";
+                let way =
+                    "leave such calls out (--without), cut the trace (xsim trace cut) or switch recording \
+                     off there (MPI_Pcontrol)";
                 format!("{}: {why}; {way}", self.place_of(item))
             }),
             Item::Loop { counts, body } => {

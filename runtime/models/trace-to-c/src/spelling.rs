@@ -389,7 +389,9 @@ impl Speller {
     }
 
     fn peer(&mut self, call: &GeneratedCall, at: usize) -> String {
-        let is_own = matches!(call.template.whose(), Whose::Named(name) if call.trace().names[name as usize] == "MPI_COMM_SELF");
+        let is_own = matches!(
+            call.template.whose(), Whose::Named(name) if call.trace().names[name as usize] == "MPI_COMM_SELF"
+        );
         let told = call.number(at);
         if told.all(|number| number & 1 == 0) && !is_own {
             let distance = call.map(&[at], false, |_, numbers| numbers[0] >> 1);

@@ -20,12 +20,15 @@ macro_rules! functions {
 }
 
 functions! {
-    Init Finalize Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Sendrecv Isendrecv Probe Mprobe Mrecv Imrecv Request_free Wait Waitall Waitany Waitsome Test Testall Start Startall
+    Init Finalize Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Sendrecv Isendrecv
+    Probe Mprobe Mrecv Imrecv Request_free Wait Waitall Waitany Waitsome Test Testall Start Startall
     Barrier Bcast Gather Scatter Allgather Alltoall Reduce Allreduce Reduce_scatter_block Scan Exscan
-    Ibarrier Ibcast Igather Iscatter Iallgather Ialltoall Ireduce Iallreduce Ireduce_scatter_block Iscan Iexscan
-    Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init Reduce_init Allreduce_init Reduce_scatter_block_init
-    Scan_init Exscan_init Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init
-    Comm_dup Comm_split Comm_create_group Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub Comm_free
+    Ibarrier Ibcast Igather Iscatter Iallgather Ialltoall Ireduce Iallreduce Ireduce_scatter_block
+    Iscan Iexscan Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init
+    Reduce_init Allreduce_init Reduce_scatter_block_init Scan_init Exscan_init Neighbor_alltoallv
+    Ineighbor_alltoallv Neighbor_alltoallv_init Comm_dup Comm_split Comm_create_group
+    Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub
+    Comm_free
 }
 
 impl Function {

@@ -111,7 +111,8 @@ impl<'t> Replay<'t> {
         }
         if compares && trace.times.is_empty() {
             return Err(
-                "clocks are compared with those of the recording where the trace has exact times: record it with -xsim-trace-times exact"
+                "clocks are compared with those of the recording where the trace has exact times: record it \
+                 with -xsim-trace-times exact"
                     .to_owned(),
             );
         }

@@ -116,7 +116,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_in_any_order_are_the_whole(spans in prop::collection::vec((any::<u64>(), 0u32..9), 0..20), cut in 0usize..20) {
+        fn parts_in_any_order_are_the_whole(
+            spans in prop::collection::vec((any::<u64>(), 0u32..9), 0..20),
+            cut in 0usize..20,
+        ) {
             let (low, high) = spans.split_at(cut.min(spans.len()));
             let mut parts = of(high);
             parts.add_all(&of(low));

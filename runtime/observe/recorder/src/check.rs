@@ -120,7 +120,8 @@ fn message_sentence((rank, source, tag, bytes): Message, tally: &FindingCount) -
     );
     let all = on_ranks(tally);
     format!(
-        "rank {rank} never received a message of {bytes} bytes with tag {tag} from {from} ({all}): post a receive for it, or do not send it"
+        "rank {rank} never received a message of {bytes} bytes with tag {tag} from {from} ({all}): post a \
+         receive for it, or do not send it"
     )
 }
 
@@ -269,8 +270,10 @@ mod tests {
         assert_eq!(
             whole,
             [
-                "a communicator that MPI_Comm_dup made at an unknown place was never freed (6 on 4 ranks, the first of which is rank 1): call MPI_Comm_free",
-                "rank 3 never received a message of 3 bytes with tag 5 from rank 9 (4 on 4 ranks, the first of which is rank 3): post a receive for it, or do not send it",
+                "a communicator that MPI_Comm_dup made at an unknown place was never freed (6 on 4 ranks, \
+                 the first of which is rank 1): call MPI_Comm_free",
+                "rank 3 never received a message of 3 bytes with tag 5 from rank 9 (4 on 4 ranks, the first \
+                 of which is rank 3): post a receive for it, or do not send it",
             ]
         );
     }

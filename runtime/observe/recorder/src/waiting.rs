@@ -252,10 +252,12 @@ impl WaitState {
         match self {
             WaitState::LateSender => "A receive waited for a message that had not been sent yet.",
             WaitState::WrongOrder => {
-                "A receive waited for a message that had not been sent yet, while one that had been sent before was received later."
+                "A receive waited for a message that had not been sent yet, while one that had been sent \
+                 before was received later."
             }
             WaitState::LateReceiver => {
-                "A send waited for its receive to be posted (synchronous sends, messages above the eager limit)."
+                "A send waited for its receive to be posted (synchronous sends, messages above the eager \
+                 limit)."
             }
             WaitState::WaitAtBarrier => "A rank waited in a barrier for the last one to enter.",
             WaitState::WaitAtNxn => {

@@ -50,9 +50,10 @@ pub fn collectives(run: &Simulated, profile: &CallProfile, most: usize) -> Table
 }
 
 /// The explanation of the columns of [`collectives`].
-pub const MEANING: &str = "How long one takes, and would take by others, is of calls whose members enter at one time, alone on the network; \
-    networks of formulas have no congestion, so that linear and scattered look better than they are. \
-    Bytes are those that algorithms are chosen by: the message, or one block of those that have several.";
+pub const MEANING: &str = "How long one takes, and would take by others, is of calls whose members enter at \
+    one time, alone on the network; networks of formulas have no congestion, so that linear and scattered \
+    look better than they are. Bytes are those that algorithms are chosen by: the message, or one block of \
+    those that have several.";
 
 /// Returns the least and the greatest size; as data both.
 fn sizes(cost: &CollectiveCost) -> TableCell {
@@ -104,8 +105,8 @@ pub fn faster(run: &Simulated, found: &mut Vec<(u128, String)>) {
         };
         let (own, other) = (cost.takes_ps[&cost.kind.algorithm], cost.takes_ps[name]);
         let text = format!(
-            "{} of all ranks' time is in {} at {}, {} among {} ranks, by {}: of members that enter at one time {name} takes {} and not {}, {times:.1} times as fast. \
-             Try -xsim-coll {}={name}.",
+            "{} of all ranks' time is in {} at {}, {} among {} ranks, by {}: of members that enter at one \
+             time {name} takes {} and not {}, {times:.1} times as fast. Try -xsim-coll {}={name}.",
             percent(cost.time_ps, whole(run)),
             cost.function,
             cost.site,

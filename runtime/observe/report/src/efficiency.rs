@@ -123,7 +123,8 @@ fn parts(report: &RunReport, ideal: &RunReport) -> Result<Ideal, String> {
     let (run, other) = (&report.simulated, &ideal.simulated);
     if (&run.program, run.ranks) != (&other.program, other.ranks) {
         return Err(format!(
-            "the ideal run is of {} on {} ranks, this one of {} on {}: run the same program on as many ranks with -xsim-mn none",
+            "the ideal run is of {} on {} ranks, this one of {} on {}: run the same program on as many ranks \
+             with -xsim-mn none",
             other.program, other.ranks, run.program, run.ranks
         ));
     }
@@ -169,11 +170,14 @@ fn note(report: &RunReport, ideal: &RunReport) -> Option<&'static str> {
     let has_regions = report.simulated.profile.as_ref().is_some_and(|profile| !profile.regions.is_empty());
     if report.simulated.compute != ideal.simulated.compute {
         return Some(
-            "The two runs did not compute equally long, as where computation is measured: serialisation and transfer have the noise of both.",
+            "The two runs did not compute equally long, as where computation is measured: serialisation and \
+             transfer have the noise of both.",
         );
     }
-    (has_regions && ideal.simulated.profile.is_none())
-        .then_some("The ideal run was made without -xsim-profile: its regions are not known, nor are the parts of theirs.")
+    (has_regions && ideal.simulated.profile.is_none()).then_some(
+        "The ideal run was made without -xsim-profile: its regions are not known, nor are the parts of \
+         theirs.",
+    )
 }
 
 #[cfg(test)]

@@ -28,7 +28,8 @@ fn lost(run: &Simulated, whole: u128, found: &mut Vec<(u128, String)>) {
     for (state, sum, site, lost) in lost_by_state(profile) {
         in_states += sum;
         let text = format!(
-            "{} of all ranks' time is lost by {}, most at {} ({}): one call of rank {} lost {} waiting for rank {}.",
+            "{} of all ranks' time is lost by {}, most at {} ({}): one call of rank {} lost {} waiting for \
+             rank {}.",
             percent(sum, whole),
             state.plural(),
             site.site,
@@ -42,7 +43,8 @@ fn lost(run: &Simulated, whole: u128, found: &mut Vec<(u128, String)>) {
     let wait: u128 = profile.sites.iter().map(|site| site.wait.sum_ps).sum();
     let under_way = wait.saturating_sub(in_states);
     let text = format!(
-        "{} of all ranks' time is waiting that is lost to nobody: messages under way, and what follows from them. A network that takes no time would save that at most.",
+        "{} of all ranks' time is waiting that is lost to nobody: messages under way, and what follows from \
+         them. A network that takes no time would save that at most.",
         percent(under_way, whole)
     );
     found.push((under_way, text));

@@ -124,7 +124,8 @@ pub fn network(run: &Simulated) -> Option<(String, Table)> {
     let count = |of: &Value, name: &str| grouped(of[name].as_u64().unwrap_or(0).into());
     let total = &network["total"];
     let said = format!(
-        "{}, {} routers, routing {}: {} packets passed {:.2} routers in the mean and took {} ({} half of them, {} 99 % of them, {} the slowest)",
+        "{}, {} routers, routing {}: {} packets passed {:.2} routers in the mean and took {} ({} half of \
+         them, {} 99 % of them, {} the slowest)",
         network["topology"].as_str().unwrap_or("a network of packets"),
         count(network, "routers"),
         network["routing"].as_str().unwrap_or("unknown"),

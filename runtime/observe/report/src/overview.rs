@@ -90,7 +90,8 @@ pub fn overview(report: &RunReport, efficiencies: &Result<Efficiencies, String>)
 }
 
 /// Why there is nothing by call site.
-pub const NO_PROFILE: &str = "This run was made without -xsim-profile, which tells where in the program the time goes and who waits for whom.";
+pub const NO_PROFILE: &str = "This run was made without -xsim-profile, which tells where in the program the \
+    time goes and who waits for whom.";
 
 /// Instead of an empty table of wait states.
 pub const NOTHING_LOST: &str = "No time is lost because another rank was late.";

@@ -37,7 +37,8 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src \
+                    'unsafe-inline'; script-src 'unsafe-inline'";
                 title { (headline(run)) }
                 style { (PreEscaped(include_str!("page/style.css"))) }
             }
@@ -62,29 +63,38 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> 
                         section {
                             h2 { "Network" }
                             p { (said) "." }
-                            (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers"))
+                            (plain(&table,
+                                "Links of the simulated network: shares of the run's time and of their \
+                                 buffers"))
                             @if let Some(links) = over_time(run) {
                                 figure {
-                                    (chart::links(links, run.virtual_time_ps, &format!("How busy links were over virtual time. {}", busiest_time(links))))
+                                    (chart::links(links, run.virtual_time_ps, &format!(
+                                        "How busy links were over virtual time. {}", busiest_time(links))))
                                     figcaption class="soft" {
-                                        "How busy links were: the area is the mean of all, and as high as the picture if all were always busy"
-                                        @if !links.most.is_empty() { "; the line is the busiest link of each stretch" }
+                                        "How busy links were: the area is the mean of all, and as high as \
+                                         the picture if all were always busy"
+                                        @if !links.most.is_empty() {
+                                            "; the line is the busiest link of each stretch" }
                                         ". " (busiest_time(links)) "."
                                     }
                                 }
                             }
                             @if let Some((map, routers)) = map(run) {
                                 (topology::topology(&map, routers))
-                                details { summary { "The busiest links" } (plain(&busiest(&map), "Directions of cables that were busy longest")) }
+                                details { summary { "The busiest links" } (plain(&busiest(&map),
+                                    "Directions of cables that were busy longest")) }
                             }
                         }
                     }
-                    section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
+                    section { h2 { "Functions" } (plain(&functions(run),
+                        "MPI functions, those that took most first")) }
                     section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
-                    section { h2 { "Machine, host and options" } (plain(&settings(report), "What the run was made with")) }
+                    section { h2 { "Machine, host and options" } (plain(&settings(report),
+                        "What the run was made with")) }
                 }
                 p id="said" class="soft" role="status" {}
-                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". docs/reference/report.md says what each figure means." } }
+                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". \
+                    docs/reference/report.md says what each figure means." } }
                 script { (PreEscaped(include_str!("page/script.js"))) }
             }
         }
@@ -137,7 +147,9 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
                     (plain(&found.table(), "As POP defines them: each is the product of the parts below it"))
                     @if let Some(note) = found.note { p class="soft" { (note) } }
                     @if found.ideal.is_none() {
-                        p class="soft" { "Serialisation and transfer need a run of the same program with -xsim-mn none: xsim report --ideal IDEAL.json." }
+                        p class="soft" {
+                            "Serialisation and transfer need a run of the same program with -xsim-mn none: \
+                             xsim report --ideal IDEAL.json." }
                     }
                 }
                 Err(why) => p { (why) },
@@ -149,12 +161,14 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
 fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Markup {
     html! {
         @if !profile.regions.is_empty() {
-            section { h2 { "Regions" } (plain(&regions(run, profile, ideal), "What ranks did in the regions that the program names, and POP's efficiencies there")) }
+            section { h2 { "Regions" } (plain(&regions(run, profile, ideal),
+                "What ranks did in the regions that the program names, and POP's efficiencies there")) }
         }
         section {
             h2 { "Wait states" }
             @let states = wait_states(run, profile);
-            @if states.rows.is_empty() { p { (NOTHING_LOST) } } @else { (plain(&states, "Time lost because another rank was late")) }
+            @if states.rows.is_empty() { p { (NOTHING_LOST) } } @else { (plain(&states,
+                "Time lost because another rank was late")) }
         }
         section {
             h2 id="sites" { "Call sites" }
@@ -165,7 +179,9 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
         @if !kinds.rows.is_empty() {
             section {
                 h2 { "Collectives" }
-                (folded(kinds, "time", "Algorithms that collective calls took, by place and size; shares are of all ranks' time"))
+                (folded(kinds, "time",
+                    "Algorithms that collective calls took, by place and size; shares are of all ranks' \
+                     time"))
                 p class="soft" { (collectives::MEANING) }
             }
         }
@@ -173,26 +189,35 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
             h2 { "Over time" }
             div id="zoom" {}
             figure {
-                (chart::series(&profile.series, run.ranks, run.virtual_time_ps, "Ranks outside MPI, in MPI and waiting, over virtual time"))
+                (chart::series(&profile.series, run.ranks, run.virtual_time_ps,
+                    "Ranks outside MPI, in MPI and waiting, over virtual time"))
                 p class="soft" { "Ranks that are outside MPI, in MPI and waiting, over virtual time." }
                 (key())
             }
             @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
             @if most > 0 {
                 figure {
-                    (chart::under_way(&profile.series, run.virtual_time_ps, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
-                    figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
+                    (chart::under_way(&profile.series, run.virtual_time_ps, &format!(
+                        "Bytes of point-to-point messages under way, over virtual time; at most {}",
+                        bytes(most)
+                    )))
+                    figcaption class="soft" {
+                        "Bytes of point-to-point messages under way, in the mean of a stretch of "
+                        (short(profile.series.bin_ps)) ": at most " (bytes(most)) "."
+                    }
                 }
             }
         }
         section {
             h2 { "Over ranks" }
             figure {
-                (chart::load(&profile.load, run.ranks, run.virtual_time_ps, "Time outside MPI, in MPI and waiting, by rank"))
+                (chart::load(&profile.load, run.ranks, run.virtual_time_ps,
+                    "Time outside MPI, in MPI and waiting, by rank"))
                 p class="soft" { "Share of the run's time by rank." }
                 (key())
                 @if profile.load.iter().any(|load| load.ranks > 1) {
-                    p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
+                    p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the \
+                        rank of each that computes longest." }
                 }
             }
         }
@@ -217,20 +242,30 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
             h2 id="path" { "Critical path" }
             p { (critical::said(path)) "." }
             figure { (chart::strip(&critical::said(path), &parts, classes)) }
-            (folded(critical::sites(path, SITES), "of the path", "Places that the run's time depends on; a place that took no time would save its part at most"))
+            (folded(critical::sites(path, SITES), "of the path",
+                "Places that the run's time depends on; a place that took no time would save its part at \
+                 most"))
             @if more > 0 { p class="soft" { "And " (more) " more: xsim report shows them as text." } }
-            details { summary { "By rank" } (plain(&critical::ranks(path), "Ranks that have most of the path")) }
+            details { summary { "By rank" } (plain(&critical::ranks(path),
+                "Ranks that have most of the path")) }
         }
         @if !delays.rows.is_empty() {
-            section { h2 { "Delays" } (folded(delays, "of all", "Places where time is lost, and the places whose calls came late")) }
-            @if !costs.rows.is_empty() { section { h2 { "Delay costs" } (folded(costs, "of all", "Places that ranks lose time to: short-term by waiting for who is there, long-term by waiting for others who do")) } }
+            section { h2 { "Delays" } (folded(delays, "of all",
+                "Places where time is lost, and the places whose calls came late")) }
+            @if !costs.rows.is_empty() { section { h2 { "Delay costs" } (folded(costs, "of all",
+                "Places that ranks lose time to: short-term by waiting for who is there, long-term by \
+                 waiting for others who do")) } }
         }
     }
 }
 
 fn key() -> Markup {
     html! {
-        ul class="key" { li { i class="compute" {} "outside MPI" } li { i class="mpi" {} "in MPI" } li { i class="wait" {} "waiting" } }
+        ul class="key" {
+            li { i class="compute" {} "outside MPI" }
+            li { i class="mpi" {} "in MPI" }
+            li { i class="wait" {} "waiting" }
+        }
     }
 }
 
@@ -250,14 +285,22 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
         section {
             h2 { "Who sends to whom" }
             figure {
-                (chart::heat_map(&folded, run.ranks, &format!("Matrix of senders (down) and receivers (across){blocks}; the table below has the greatest"), amount))
-                figcaption class="soft" { "Senders from top to bottom, receivers from left to right" (blocks) ". Messages of collectives are left out." }
+                (chart::heat_map(&folded, run.ranks, &format!(
+                    "Matrix of senders (down) and receivers (across){blocks}; the table below has the \
+                     greatest"), amount))
+                figcaption class="soft" {
+                    "Senders from top to bottom, receivers from left to right" (blocks) ". Messages of \
+                        collectives are left out." }
             }
             details {
                 summary { "The pairs that exchange most" }
                 div class="wide" tabindex="0" { table {
                     caption { "Point-to-point messages" }
-                    thead { tr { th scope="col" { "from" } th scope="col" { "to" } th scope="col" class="number" { "sent" } } }
+                    thead { tr {
+                        th scope="col" { "from" }
+                        th scope="col" { "to" }
+                        th scope="col" class="number" { "sent" }
+                    } }
                     tbody { @for (from, to, value) in chart::greatest(&folded, PAIRS) {
                         tr { td { (from) } td { (to) } td class="number" { (amount(value)) } }
                     } }
@@ -268,18 +311,23 @@ fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
 }
 
 fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
-    let heading = |name: &str, number: bool| html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } };
+    let heading = |name: &str, number: bool| {
+        html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } }
+    };
     let shown = profile.sites.iter().take(SITES);
     html! {
         div class="wide" tabindex="0" { table class="sorts" {
             caption { "Places in the program that call MPI; shares are of all ranks' time. A heading sorts." }
             thead { tr {
-                (heading("call site", false)) (heading("function", false)) (heading("calls", true)) (heading("bytes", true)) (heading("time", true))
-                (heading("waits", true)) (heading("a call", true)) (heading("deviation", true)) (heading("longest", true)) th scope="col" { "durations" }
+                (heading("call site", false)) (heading("function", false)) (heading("calls", true))
+                (heading("bytes", true)) (heading("time", true)) (heading("waits", true))
+                (heading("a call", true)) (heading("deviation", true)) (heading("longest", true))
+                th scope="col" { "durations" }
             } }
             tbody { @for site in shown { (site_row(run, site)) } }
         } }
-        @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that took less: xsim report shows them as text." } }
+        @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that \
+            took less: xsim report shows them as text." } }
     }
 }
 
@@ -287,7 +335,11 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
     let whole = whole(run);
     html! {
         tr {
-            td { code { (site.site) } @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } } (callers(whole, site)) }
+            td {
+                code { (site.site) }
+                @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } }
+                (callers(whole, site))
+            }
             td { (site.function) }
             td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
             td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
@@ -307,11 +359,15 @@ fn callers(whole: u128, site: &SiteCost) -> Markup {
     html! {
         @if !site.callers.is_empty() {
             details class="callers" {
-                summary { "called from " @match site.callers.len() { 1 => { "one place" } count => { (count) " places" } } }
+                summary {
+                    "called from "
+                    @match site.callers.len() { 1 => { "one place" } count => { (count) " places" } }
+                }
                 ul {
                     @for cost in site.callers.iter().take(CHAINS) {
                         li {
-                            (percent(cost.time_ps, whole)) ", waits " (percent(cost.wait_ps, whole)) ", " (grouped(cost.calls.into())) " calls"
+                            (percent(cost.time_ps, whole)) ", waits " (percent(cost.wait_ps, whole)) ", "
+                            (grouped(cost.calls.into())) " calls"
                             ol { @for name in &cost.chain { li { code { (name) } } } }
                         }
                     }
@@ -333,7 +389,10 @@ fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
     html! {
         @if !table.rows.is_empty() { (plain(&table, caption)) }
         @if !rest.rows.is_empty() {
-            details { summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" } (plain(&rest, caption)) }
+            details {
+                summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" }
+                (plain(&rest, caption))
+            }
         }
     }
 }
@@ -354,9 +413,16 @@ fn plain(table: &Table, caption: &str) -> Markup {
     html! {
         div class="wide" tabindex="0" { table {
             caption { (caption) }
-            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) { th scope="col" class=[class(at)] { (name) } } } }
+            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate().take(beside) {
+                th scope="col" class=[class(at)] { (name) }
+            } } }
             tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate().take(beside) {
-                td class=[class(at)] { (cell.text) @if let Some(text) = below(row).filter(|_| at == 0) { p class="lost-to" { (table.columns[beside].0) " " (text) } } }
+                td class=[class(at)] {
+                    (cell.text)
+                    @if let Some(text) = below(row).filter(|_| at == 0) {
+                        p class="lost-to" { (table.columns[beside].0) " " (text) }
+                    }
+                }
             } } } }
         } }
     }
@@ -442,13 +508,19 @@ mod tests {
             collectives: Vec::new(),
         };
         let mut report = of(1 << 20, profile);
-        let cell = serde_json::json!({ "use_mean": 0.123_456_789, "use_max": 0.987_654_321, "ranks": 2048, "between": [1_000_000, 1_002_047] });
+        let cell = serde_json::json!({
+            "use_mean": 0.123_456_789,
+            "use_max": 0.987_654_321,
+            "ranks": 2048,
+            "between": [1_000_000, 1_002_047]
+        });
         let map =
             serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
         report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));
         let page = page(&report, &Err("none".into()));
         assert!(page.contains(
-            "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the mean, the busiest 99 %"
+            "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the \
+             mean, the busiest 99 %"
         ));
         assert!(page.len() < 3_000_000, "{} bytes", page.len());
         assert!(page.contains("And 1500 more that took less"));

@@ -27,7 +27,10 @@ pub fn without_lines(profile: &CallProfile) -> Option<String> {
     let all = || profile.sites.iter().filter(|site| site.time.sum_ps > 0);
     let (without, count) = (all().filter(is_offset).count(), all().count());
     (without > 0).then(|| {
-        format!("{without} of {count} call sites have no file and line: compile with -g, and do not strip the program (a stripped one has addresses alone).")
+        format!(
+            "{without} of {count} call sites have no file and line: compile with -g, and do not strip the \
+             program (a stripped one has addresses alone)."
+        )
     })
 }
 
@@ -43,7 +46,8 @@ pub fn summary(run: &Simulated) -> String {
     let more = profile.sites.iter().filter(|site| site.time.sum_ps > 0).count().saturating_sub(SHOWN);
     if more > 0 {
         text += &format!(
-            "xsim:   and {more} more: -xsim-report FILE.json keeps them all, xsim report FILE.json shows them\n"
+            "xsim:   and {more} more: -xsim-report FILE.json keeps them all, xsim report FILE.json shows \
+             them\n"
         );
     }
     text

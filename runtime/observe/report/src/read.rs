@@ -14,8 +14,12 @@ pub fn read(path: &Path) -> Result<RunReport, String> {
 }
 
 fn parse(text: &str) -> Result<RunReport, String> {
-    let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|why| format!("this is no report of a run ({why}): give a file that -xsim-report has written, after the run has ended"))?;
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|why| {
+        format!(
+            "this is no report of a run ({why}): give a file that -xsim-report has written, after the run \
+             has ended"
+        )
+    })?;
     if value.get("simulated").is_none() {
         return Err(
             "this is JSON, but no report of a run: give a file that -xsim-report has written".to_owned()
@@ -28,7 +32,8 @@ fn parse(text: &str) -> Result<RunReport, String> {
             if version < u64::from(RunReport::VERSION) { "an earlier" } else { "a later" },
         );
         return Err(format!(
-            "this report is of version {version}, from {whose} xsim; this one reads version {own}: run the program again"
+            "this report is of version {version}, from {whose} xsim; this one reads version {own}: run the \
+             program again"
         ));
     }
     // Again from the text: sums may have more digits than a value of JSON keeps.

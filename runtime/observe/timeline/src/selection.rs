@@ -33,7 +33,9 @@ impl FunctionSelection {
             |name: &String| !name.is_empty() && !name.strip_suffix('*').unwrap_or(name).contains('*');
         if !names.iter().all(is_name) {
             return Err(
-                "write names of functions with commas between them, such as MPI_Send,MPI_Allreduce; MPI_I* is all that begin so".to_owned()
+                "write names of functions with commas between them, such as MPI_Send,MPI_Allreduce; MPI_I* \
+                 is all that begin so"
+                    .to_owned(),
             );
         }
         Ok(FunctionSelection(names))

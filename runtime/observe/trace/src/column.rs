@@ -148,7 +148,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_read_back(values in prop::collection::vec(prop_oneof![-3i64..3, any::<i64>()], 0..60), count in 1usize..5) {
+        fn values_read_back(
+            values in prop::collection::vec(prop_oneof![-3i64..3, any::<i64>()], 0..60),
+            count in 1usize..5,
+        ) {
             let values = values.repeat(count);
             let (column, _) = column(&values);
             let mut all = Vec::new();

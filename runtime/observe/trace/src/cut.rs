@@ -17,7 +17,9 @@ use std::ops::Range;
 pub fn cut(trace: &Trace, ranks: &RankList, window: &Range<Time>) -> Result<Vec<u8>, String> {
     let whole = *window == (Time::ZERO..Time::MAX);
     if !whole && trace.times.is_empty() {
-        return Err("the trace does not have when calls were made: record it with -xsim-trace-times exact, or cut it by ranks".to_owned());
+        return Err(
+            "the trace does not have when calls were made: record it with -xsim-trace-times exact, or cut it \
+             by ranks".to_owned());
     }
     let mut cutter = Cutter::new(trace);
     for rank in (0..trace.ranks).filter(|&rank| ranks.contains(rank)) {

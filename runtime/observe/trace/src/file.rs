@@ -149,7 +149,9 @@ mod tests {
             let place = place % bytes.len();
             prop_assert!(unpack(&bytes[..place]).is_err());
             bytes[place] ^= change;
-            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == TraceFileKind::Part || version != VERSION || read == contents));
+            prop_assert!(unpack(&bytes).map_or(true, |(kind, version, read)| kind == TraceFileKind::Part
+                || version != VERSION
+                || read == contents));
         }
     }
 

@@ -409,7 +409,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_scaled_histogram_is_one(spans in prop::collection::vec(1u64..1 << 40, 1..40), mean in 1.0f64..1e12, count in 1u64..1 << 30) {
+        fn a_scaled_histogram_is_one(
+            spans in prop::collection::vec(1u64..1 << 40, 1..40),
+            mean in 1.0f64..1e12,
+            count in 1u64..1 << 30,
+        ) {
             let mut histogram = Histogram::default();
             spans.iter().for_each(|&span| histogram.add(Span::from_ps(span)));
             let scaled = histogram.summary().scaled(mean, count);
@@ -417,7 +421,10 @@ mod tests {
             prop_assert!(scaled.least <= scaled.mean && scaled.mean <= scaled.most);
             prop_assert!((scaled.mean as f64 - mean).abs() <= 1.0 + mean * 1e-6);
             let written = Histogram::of(&scaled).summary();
-            prop_assert_eq!((written.mean, written.least, written.most, written.count), (scaled.mean, scaled.least, scaled.most, count));
+            prop_assert_eq!(
+                (written.mean, written.least, written.most, written.count),
+                (scaled.mean, scaled.least, scaled.most, count)
+            );
         }
     }
 
@@ -446,7 +453,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn few_digits_are_still_a_summary(spans in prop::collection::vec(prop_oneof![0u64..2000, any::<u64>()], 1..20)) {
+        fn few_digits_are_still_a_summary(
+            spans in prop::collection::vec(prop_oneof![0u64..2000, any::<u64>()], 1..20),
+        ) {
             let mut histogram = Histogram::default();
             spans.iter().for_each(|&span| histogram.add(Span::from_ps(span.max(1))));
             let (exact, rounded) = (histogram.summary(), histogram.summary().rounded());

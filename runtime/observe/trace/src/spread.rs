@@ -287,7 +287,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_reads_back(percent in prop::collection::vec(prop_oneof![Just(0i64), -100..1_000_000i64], 1..40)) {
+        fn it_reads_back(
+            percent in prop::collection::vec(prop_oneof![Just(0i64), -100..1_000_000i64], 1..40),
+        ) {
             let spread = RankImbalance::of(&percent);
             let mut bytes = Vec::new();
             spread.write(&mut bytes);

@@ -402,7 +402,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rank_is_the_same_however_it_is_told(peers in 1u32..2000, rank in 0u32..2000, peer in -4i32..2000) {
+        fn a_rank_is_the_same_however_it_is_told(
+            peers in 1u32..2000,
+            rank in 0u32..2000,
+            peer in -4i32..2000,
+        ) {
             let from = Position { rank: rank % peers, peers };
             let relative = Peer::relative(peer, from);
             prop_assert_eq!(relative.rank(from), peer);

@@ -139,13 +139,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn times_read_back(times in prop::collection::vec((0u64..3, prop_oneof![Just(0u64), any::<u64>()]), 0..50)) {
+        fn times_read_back(
+            times in prop::collection::vec((0u64..3, prop_oneof![Just(0u64), any::<u64>()]), 0..50),
+        ) {
             let mut all = Times::default();
             times.iter().for_each(|&(computed, took)| all.add(Span::from_ps(computed), Span::from_ps(took)));
             let bytes = all.finish();
             let mut reading = Reading::new(&bytes).unwrap();
             for (computed, took) in times {
-                prop_assert_eq!(reading.next().unwrap(), Some((Span::from_ps(computed), Span::from_ps(took))));
+                prop_assert_eq!(
+                    reading.next().unwrap(),
+                    Some((Span::from_ps(computed), Span::from_ps(took)))
+                );
             }
             prop_assert_eq!(reading.next().unwrap(), None);
         }

@@ -177,7 +177,11 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
 
 proptest! {
     #[test]
-    fn loops_are_found_to_do_what_their_turns_do_one_by_one(one in parts(), other in parts(), alike in any::<bool>()) {
+    fn loops_are_found_to_do_what_their_turns_do_one_by_one(
+        one in parts(),
+        other in parts(),
+        alike in any::<bool>(),
+    ) {
         let ranks = [one.clone(), if alike { one } else { other }];
         let each: Vec<_> = ranks.iter().map(|parts| unfolded(parts)).collect();
         prop_assert_eq!(check(&trace(&ranks)), check(&trace(&each)));

@@ -170,11 +170,14 @@ type Program = Vec<Vec<Made>>;
 
 fn made() -> impl Strategy<Value = Made> {
     prop_oneof![
-        4 => (1u16..3, any::<bool>(), -3i32..6, 0i32..3, 1i64..4, 0u32..2).prop_map(|(function, relative, peer, tag, count, comm)| {
+        4 => (1u16..3, any::<bool>(), -3i32..6, 0i32..3, 1i64..4, 0u32..2)
+            .prop_map(|(function, relative, peer, tag, count, comm)| {
             let peer = if relative { peer } else { peer.max(0) };
             Made::Message { function, relative, peer, tag, count, comm }
         }),
-        2 => (1u32..6, any::<bool>(), any::<bool>()).prop_map(|(count, by_rank, wildcard)| Made::Waitall { count, by_rank, wildcard }),
+        2 => (1u32..6, any::<bool>(), any::<bool>()).prop_map(
+            |(count, by_rank, wildcard)| Made::Waitall { count, by_rank, wildcard }
+        ),
         1 => (1u32..5).prop_map(|divisor| Made::Split { divisor }),
         1 => (0u64..1_000_000).prop_map(Made::Compute),
     ]
@@ -332,7 +335,9 @@ proptest! {
                 .collect();
             prop_assert_eq!(&unfolded, &all, "rank {}", rank);
             total += all.len() as u64;
-            let mut times = trace::times::Reading::new(&trace.times.get(&rank).cloned().unwrap_or(vec![0])).map(|_| ()).is_ok();
+            let mut times = trace::times::Reading::new(&trace.times.get(&rank).cloned().unwrap_or(vec![0]))
+                .map(|_| ())
+                .is_ok();
             times &= calls().count() == 0 || trace.times.contains_key(&rank);
             prop_assert!(times);
         }
@@ -352,12 +357,15 @@ proptest! {
     fn what_processes_saved_is_joined_to_the_whole(program in programs(), timing in 0..3) {
         let timing = [Timing::None, Timing::Histogram, Timing::Exact][timing as usize];
         let whole = Trace::read(&record(&program, 1, timing)).unwrap();
-        let saved: Vec<Saved> = parts(&program, 3, timing).iter().map(|part| Saved::read(part).unwrap()).collect();
+        let saved: Vec<Saved> =
+            parts(&program, 3, timing).iter().map(|part| Saved::read(part).unwrap()).collect();
         let own = saved[1].part.ranks_of.iter().map(|&(rank, _)| rank);
         let second = Trace::read(&saved[1].file()).unwrap();
         for rank in own {
             let (part, all) = (second.rank(rank), whole.rank(rank));
-            let texts = |view: &trace::trace::RankView| view.calls().map(|event| text::event(view, &event)).collect::<Vec<_>>();
+            let texts = |view: &trace::trace::RankView| {
+                view.calls().map(|event| text::event(view, &event)).collect::<Vec<_>>()
+            };
             prop_assert_eq!(texts(&part), texts(&all), "rank {}", rank);
         }
         let joined = saved::join(saved).unwrap();
@@ -366,7 +374,12 @@ proptest! {
     }
 
     #[test]
-    fn damaged_parts_are_refused_or_read(program in programs(), place: usize, change in 1u8.., cut in any::<bool>()) {
+    fn damaged_parts_are_refused_or_read(
+        program in programs(),
+        place: usize,
+        change in 1u8..,
+        cut in any::<bool>(),
+    ) {
         let timing = if place % 2 == 0 { Timing::Histogram } else { Timing::Exact };
         let mut bytes = parts(&program, 1, timing).remove(0);
         let place = place % bytes.len();
@@ -384,7 +397,8 @@ proptest! {
         let file = record(&program, 1, [Timing::None, Timing::Histogram, Timing::Exact][timing as usize]);
         let mut trace = Trace::read(&file).unwrap();
         prop_assert_eq!(&trace.write(), &file);
-        let rule = |place: Option<&str>| Rule { place: place.map(str::to_owned), change: Change::Factor(1.0) };
+        let rule =
+            |place: Option<&str>| Rule { place: place.map(str::to_owned), change: Change::Factor(1.0) };
         let same = Scaling { computation: vec![rule(None)], sizes: Some(&|bytes| Ok(bytes)) };
         scale(&mut trace, &same).unwrap();
         prop_assert_eq!(&trace.write(), &file);
@@ -393,7 +407,11 @@ proptest! {
     #[test]
     fn other_sizes_are_those_of_each_call_of_each_rank(program in programs(), factor in 1i64..5) {
         let mut trace = Trace::read(&record(&program, 1, Timing::None)).unwrap();
-        scale(&mut trace, &Scaling { computation: Vec::new(), sizes: Some(&|bytes| Ok(bytes * factor as u64)) }).unwrap();
+        scale(
+            &mut trace,
+            &Scaling { computation: Vec::new(), sizes: Some(&|bytes| Ok(bytes * factor as u64)) },
+        )
+        .unwrap();
         let trace = Trace::read(&trace.write()).unwrap();
         for (rank, mades) in (0..).zip(&program) {
             let view = trace.rank(rank);
@@ -417,7 +435,12 @@ proptest! {
     }
 
     #[test]
-    fn damaged_contents_are_refused_or_read(program in programs(), place: usize, change in 1u8.., cut in any::<bool>()) {
+    fn damaged_contents_are_refused_or_read(
+        program in programs(),
+        place: usize,
+        change in 1u8..,
+        cut in any::<bool>(),
+    ) {
         let file = record(&program, 1, Timing::Histogram);
         let (_, _, mut contents) = trace::file::unpack(&file).unwrap();
         let place = place % contents.len();
@@ -430,7 +453,15 @@ proptest! {
                 let view = trace.rank(0);
                 view.calls().take(1000).for_each(|event| assert!(!text::event(&view, &event).is_empty()));
             }
-            if scale(&mut trace, &Scaling { computation: Vec::new(), sizes: Some(&|bytes| bytes.checked_mul(4).ok_or("too much".to_owned())) }).is_ok() {
+            if scale(
+                &mut trace,
+                &Scaling {
+                    computation: Vec::new(),
+                    sizes: Some(&|bytes| bytes.checked_mul(4).ok_or("too much".to_owned())),
+                },
+            )
+            .is_ok()
+            {
                 Trace::read(&trace.write()).unwrap();
             }
         }

@@ -55,7 +55,8 @@ impl Entrance<'_> {
         let topology = communicator.topology.clone().ok_or_else(|| {
             Failure::new(
                 ErrorClass::TOPOLOGY,
-                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
+                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create \
+                 or MPI_Dist_graph_create",
             )
         })?;
         Ok((communicator.rank(self.messages.me()), topology))

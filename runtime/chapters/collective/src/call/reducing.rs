@@ -32,7 +32,8 @@ impl Entrance<'_> {
             }
             Some(root) if root >= 0 && root as u32 != communicator.rank(self.messages.me()) => {
                 format!(
-                    "rank {}, and the root is rank {root}: only the root may reduce in place; pass a send buffer elsewhere",
+                    "rank {}, and the root is rank {root}: only the root may reduce in place; pass a send \
+                     buffer elsewhere",
                     communicator.rank(self.messages.me())
                 )
             }
@@ -70,7 +71,8 @@ impl Entrance<'_> {
             }
             None => {
                 if matches!(kind, Kind::Scan | Kind::Exscan) && self.objects.comms.get(comm)?.is_inter() {
-                    let why = "the communicator is an intercommunicator, where this reduction is not defined; pass an intracommunicator";
+                    let why = "the communicator is an intercommunicator, where this reduction is not \
+                        defined; pass an intracommunicator";
                     return Err(Failure::new(ErrorClass::COMM, why));
                 }
                 (true, false)

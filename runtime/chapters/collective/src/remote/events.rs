@@ -215,7 +215,8 @@ impl Collectives {
             ..signature
         };
         let text = format!(
-            "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
+            "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members \
+             must call the same collectives in the same order with matching arguments",
             objects.comms.describe(objects::comm::Comms::handle(instance.comm())),
             instance.first_rank,
             signature.describe(messages.ranks().names()),

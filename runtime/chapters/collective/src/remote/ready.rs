@@ -203,7 +203,8 @@ impl Collectives {
             )
         };
         let text = format!(
-            "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
+            "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same \
+             order with matching arguments",
             objects.comms.describe(objects::comm::Comms::handle(instance.comm())),
             describe(one),
             describe(other)

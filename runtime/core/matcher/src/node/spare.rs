@@ -135,14 +135,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_free_node_is_given_out_once_and_whole_pages_first(steps in proptest::collection::vec((any::<bool>(), 0..500_000u32, 1..200u32), 1..60)) {
+        fn each_free_node_is_given_out_once_and_whole_pages_first(
+            steps in proptest::collection::vec((any::<bool>(), 0..500_000u32, 1..200u32), 1..60),
+        ) {
             let (mut spare, mut free) = (Spare::default(), BTreeSet::new());
             for (takes, first, count) in steps {
                 if takes {
                     let pages: Vec<u32> = free.iter().map(|node| node / TOGETHER).collect();
                     let whole = pages.chunk_by(|a, b| a == b).find(|page| page.len() == TOGETHER as usize);
                     let expected = whole.map(|page| page[0]).or(pages.first().copied());
-                    let nodes: Vec<u32> = free.iter().copied().filter(|node| Some(node / TOGETHER) == expected).collect();
+                    let nodes: Vec<u32> =
+                        free.iter().copied().filter(|node| Some(node / TOGETHER) == expected).collect();
                     prop_assert_eq!(&taken(&mut spare), &nodes);
                     nodes.iter().for_each(|node| assert!(free.remove(node)));
                 } else {

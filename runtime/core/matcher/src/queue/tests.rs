@@ -18,7 +18,8 @@ fn step() -> impl Strategy<Value = Step> {
     let tag = 0..3i32;
     prop_oneof![
         // More arrive than leave, so that queues grow beyond one block and shrink again.
-        800 => (0..6u32, tag.clone(), 0..40u64).prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
+        800 => (0..6u32, tag.clone(), 0..40u64)
+            .prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
         200 => (proptest::option::of(0..6u32), proptest::option::of(tag.clone()), 0..3usize)
             .prop_map(|(source, tag, taken)| Step::First { source, tag, taken }),
         200 => (proptest::option::of(tag), 0..3usize).prop_map(|(tag, taken)| Step::Best { tag, taken }),
@@ -63,10 +64,15 @@ proptest! {
                 Step::First { source, tag, taken } => {
                     let pattern = Pattern { context: 7, source, tag };
                     let taken: Vec<u32> = list.iter().copied().take(taken).collect();
-                    let expected = list.iter().copied().find(|&index| pattern.accepts(&nodes[index]) && !taken.contains(&index));
+                    let expected = list
+                        .iter()
+                        .copied()
+                        .find(|&index| pattern.accepts(&nodes[index]) && !taken.contains(&index));
                     let found = queues.first(queue, &pattern, &taken, &nodes);
                     prop_assert_eq!(found.map(|(node, _)| node), expected);
-                    if let Some((node, place)) = found && taken.is_empty() {
+                    if let Some((node, place)) = found
+                        && taken.is_empty()
+                    {
                         queues.remove(&mut queue, place, &nodes);
                         list.retain(|&index| index != node);
                         nodes.free(node);
@@ -74,8 +80,15 @@ proptest! {
                 }
                 Step::Best { tag, taken } => {
                     let pattern = Pattern { context: 7, source: None, tag };
-                    let taken: Vec<u32> = best_of(&list, &pattern, &[], &nodes).into_iter().chain(list.iter().copied()).take(taken).collect();
-                    prop_assert_eq!(queues.best(queue, &pattern, &taken, &nodes).map(|(node, _)| node), best_of(&list, &pattern, &taken, &nodes));
+                    let taken: Vec<u32> = best_of(&list, &pattern, &[], &nodes)
+                        .into_iter()
+                        .chain(list.iter().copied())
+                        .take(taken)
+                        .collect();
+                    prop_assert_eq!(
+                        queues.best(queue, &pattern, &taken, &nodes).map(|(node, _)| node),
+                        best_of(&list, &pattern, &taken, &nodes)
+                    );
                 }
                 Step::RemoveAll => {
                     for node in list.drain(..) {
@@ -88,7 +101,9 @@ proptest! {
                     prop_assert!(queues.remove_node(&mut queue, node, &nodes));
                     nodes.free(node);
                 }
-                Step::Remove { .. } => prop_assert!(!queues.remove_node(&mut queue, nodes.alloc(message(0, 0, 0)), &nodes)),
+                Step::Remove { .. } => {
+                    prop_assert!(!queues.remove_node(&mut queue, nodes.alloc(message(0, 0, 0)), &nodes))
+                }
             }
             prop_assert_eq!(queues.iter(queue).collect::<Vec<_>>(), list.clone());
             prop_assert_eq!(queues.length(queue), list.len());
@@ -97,15 +112,23 @@ proptest! {
     }
 
     #[test]
-    fn a_queue_of_receives_answers_as_a_plain_list(named in any::<bool>(), steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..900)) {
+    fn a_queue_of_receives_answers_as_a_plain_list(
+        named in any::<bool>(),
+        steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..900),
+    ) {
         let (mut nodes, mut queues, mut queue) = (Nodes::new(), Queues::<Entry>::default(), Queue::default());
         let mut list: Vec<u32> = Vec::new();
         for (from, tag, source, sent, arrives) in steps {
             let mut flags = 0;
             let (from, tag) = if named { (from % 6, tag.max(0)) } else { (from, tag) };
-            if from == 6 { flags |= flag::WILD }
-            if tag == -1 { flags |= flag::ANY_TAG }
-            let mut node = Node { context: 7, source: from, tag, flags, state: State::Posted, ..Node::default() };
+            if from == 6 {
+                flags |= flag::WILD
+            }
+            if tag == -1 {
+                flags |= flag::ANY_TAG
+            }
+            let mut node =
+                Node { context: 7, source: from, tag, flags, state: State::Posted, ..Node::default() };
             node.key = key(&Pattern::of(&node));
             let index = nodes.alloc(node);
             queues.push(&mut queue, index, &nodes);
@@ -113,7 +136,8 @@ proptest! {
             if arrives {
                 let envelope = Envelope::new(7, source, sent);
                 let message = message(source, sent, 0);
-                let expected = list.iter().copied().find(|&index| Pattern::of(&nodes[index]).accepts(&message));
+                let expected =
+                    list.iter().copied().find(|&index| Pattern::of(&nodes[index]).accepts(&message));
                 let found = queues.first_for(queue, &envelope, &nodes);
                 prop_assert_eq!(found.map(|(node, _)| node), expected);
                 if let Some((node, place)) = found {

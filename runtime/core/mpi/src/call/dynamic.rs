@@ -126,7 +126,8 @@ impl Mpi {
             0,
             "MPI_Comm_join",
             || Ok(socket),
-            |dynamic, messages, objects, socket, members| Ok(dynamic.join(messages, objects, socket, members)),
+            |dynamic, messages, objects, socket, members|
+                Ok(dynamic.join(messages, objects, socket, members)),
         )
         .map(|(handle, _)| handle)
     }

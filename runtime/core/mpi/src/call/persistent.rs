@@ -69,7 +69,8 @@ impl Mpi {
                         Some(Body::Persistent { .. }) => {
                             return Err(Failure::new(
                                 ErrorClass::REQUEST,
-                                "the persistent request is active already: complete it before starting it again",
+                                "the persistent request is active already: complete it before starting it \
+                                 again",
                             ));
                         }
                         _ => {

@@ -233,7 +233,8 @@ fn bridge(
         }
         return Err(Failure::new(
             ErrorClass::RANK,
-            "no member of the local communicator is the local leader: all members must pass the same local_leader",
+            "no member of the local communicator is the local leader: all members must pass the same \
+             local_leader",
         ));
     };
     let local = local_side(objects, comm, &contributions, &remote)?;

@@ -67,7 +67,8 @@ fn op(me: u32, ranks: u32) -> impl Strategy<Value = Op> {
     let bytes = prop_oneof![Just(0u64), Just(8), Just(300)];
     prop_oneof![
         2 => prop_oneof![Just(1u64), Just(10), Just(1_000)].prop_map(Op::Compute),
-        6 => (to(), 0..2, bytes, prop::bool::weighted(0.25)).prop_map(|(to, tag, bytes, synchronous)| Op::Send { to, tag, bytes, synchronous }),
+        6 => (to(), 0..2, bytes, prop::bool::weighted(0.25))
+            .prop_map(|(to, tag, bytes, synchronous)| Op::Send { to, tag, bytes, synchronous }),
         3 => (from(), tag()).prop_map(|(from, tag)| Op::Receive { from, tag }),
         4 => (from(), tag()).prop_map(|(from, tag)| Op::Post { from, tag }),
         3 => many().prop_map(Op::WaitAny),

@@ -162,15 +162,27 @@ proptest! {
         let n = network.endpoints() as u32;
         let own = Endpoint(0);
         for to in (0..n).map(Endpoint).take(40) {
-            let least = (0..n).map(Endpoint).filter(|&from| from != to).map(|from| network.latency(from, to, 0)).min();
-            prop_assert!(network.lookahead(to) >= network.lookahead(own), "{}: endpoint 0 is not the nearest to others", specification);
+            let least = (0..n)
+                .map(Endpoint)
+                .filter(|&from| from != to)
+                .map(|from| network.latency(from, to, 0))
+                .min();
+            prop_assert!(
+                network.lookahead(to) >= network.lookahead(own),
+                "{}: endpoint 0 is not the nearest to others",
+                specification
+            );
             prop_assert_eq!(network.lookahead(to), least.unwrap_or(Span::ZERO), "{}", specification);
         }
         prop_assert_eq!(network.latency(own, own, 0), Span::ZERO);
     }
 
     #[test]
-    fn latency_grows_with_bytes(levels in prop::collection::vec(any_level(), 1..4), bytes in 0u64..1 << 40, pick: (u32, u32)) {
+    fn latency_grows_with_bytes(
+        levels in prop::collection::vec(any_level(), 1..4),
+        bytes in 0u64..1 << 40,
+        pick: (u32, u32),
+    ) {
         let network = network(&levels.join("/"), 1);
         let n = network.endpoints() as u32;
         let (a, b) = (Endpoint(pick.0 % n), Endpoint(pick.1 % n));

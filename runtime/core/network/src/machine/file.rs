@@ -326,7 +326,9 @@ mod tests {
     #[test]
     fn a_file_says_what_a_specification_says() {
         let file = file(XT5, "xt5.toml");
-        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,reduce=80Gbps,copy=20ns@64Gbps,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
+        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,\
+            reduce=80Gbps,copy=20ns@64Gbps,eager=65536,place=round-robin,proc=0.5/storage:servers=4,\
+            stripe=1MB,b=8Gbps,l=20us";
         let specified = Machine::parse(same).unwrap();
         assert_eq!((&*file.name, &*file.source), ("XT5-like", "Table I"));
         assert_eq!(Machine { name: specified.name.clone(), source: String::new(), ..file }, specified);
@@ -424,7 +426,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reader_never_panics(text in "(name|network|level|\\[\\[level\\]\\]|topology|size|=| |\"star\"|\"|\\[|\\]|1|,|\n|l|wrap|\"1us\"){0,20}") {
+        fn reader_never_panics(text in "(name|network|level|\\[\\[level\\]\\]|topology|size|=| \
+            |\"star\"|\"|\\[|\\]|1|,|\n\
+            |l|wrap|\"1us\"){0,20}") {
             let _ = machine(&text, "x");
         }
     }

@@ -131,7 +131,8 @@ impl PlacementRule {
                 let nodes = endpoints / u64::from(group);
                 if let Some((node, _)) = dealt.iter().find(|(node, _)| u64::from(*node) >= nodes) {
                     let why = format!(
-                        "names '{}' as host {}, but the machine has {nodes} nodes; make the machine larger, or leave hosts out",
+                        "names '{}' as host {}, but the machine has {nodes} nodes; make the machine \
+                         larger, or leave hosts out",
                         hosts.name(*node),
                         node + 1
                     );
@@ -168,7 +169,8 @@ fn about_hosts(path: &std::path::Path, why: &str) -> MachineError {
 fn socket_index(sizes: PlaceSizes) -> Result<impl Fn(u32) -> u32, MachineError> {
     let socket = sizes.socket.ok_or_else(|| {
         MachineError::new(
-            "the placement by socket needs two levels inside the nodes, such as /star:2/star:16 for two sockets of 16 cores; add one, or place ranks by block or round-robin",
+            "the placement by socket needs two levels inside the nodes, such as /star:2/star:16 for two \
+             sockets of 16 cores; add one, or place ranks by block or round-robin",
         )
     })?;
     let sockets = sizes.node / socket;

@@ -64,7 +64,8 @@ impl Preset {
 pub const DEFAULT_MACHINE: &str = "default";
 
 const TABLE: &str = "Jones and Engelmann, \"Simulation of Large-Scale HPC Architectures\", Table I";
-const OWN: &str = "round numbers of a switched cluster, 1 us and 100 Gbps between any two ranks; not measured on any machine";
+const OWN: &str = "round numbers of a switched cluster, 1 us and 100 Gbps between any two ranks; not \
+    measured on any machine";
 const PLAIN_GROUP: &str = "not measured on any machine";
 const PAPER_GROUP: &str = "the paper's machines, Table I";
 

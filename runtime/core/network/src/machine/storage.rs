@@ -97,7 +97,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_byte_lies_on_the_server_of_its_stripe(servers in 1u32..6, stripe in 1u64..9, first in 0u32..6, at in 0u64..100, bytes in 0u64..200) {
+        fn each_byte_lies_on_the_server_of_its_stripe(
+            servers in 1u32..6,
+            stripe in 1u64..9,
+            first in 0u32..6,
+            at in 0u64..100,
+            bytes in 0u64..200,
+        ) {
             let storage = Storage { servers, stripe, ..Storage::default() };
             let mut loads = vec![0; servers as usize];
             storage.share(first % servers, at, bytes, &mut loads);

@@ -128,11 +128,16 @@ mod tests {
         /// Packets of messages whose hashes meet are counted as by a map; few hashes make long runs of
         /// places, some around the table's end.
         #[test]
-        fn packets_are_counted_as_by_a_map(packets in prop::collection::vec((0u32..90, 0u32..3), 1..2000), of in 2u32..6, hashes in 1u32..80) {
+        fn packets_are_counted_as_by_a_map(
+            packets in prop::collection::vec((0u32..90, 0u32..3), 1..2000),
+            of in 2u32..6,
+            hashes in 1u32..80,
+        ) {
             let (mut arriving, mut map) = (Arriving::new(), BTreeMap::new());
             for (source, destination) in packets {
                 let hash = (source * 7 + destination) % hashes + 40;
-                let packet = Packet { created: u64::from(source / 2), source, destination, hash, ..Packet::default() };
+                let packet =
+                    Packet { created: u64::from(source / 2), source, destination, hash, ..Packet::default() };
                 let count = map.entry((source, destination)).or_insert(0);
                 *count += 1;
                 let is_last = *count == of;

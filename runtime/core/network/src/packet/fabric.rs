@@ -213,7 +213,8 @@ impl PacketFabric {
     /// Why `last_event` is none.
     pub(crate) fn too_slow(&self) -> String {
         format!(
-            "a packet of {} bytes, with what goes ahead of it, takes more than 2^63 picoseconds (106 days) over a link; raise b or lower l, router, packet, outq or buf",
+            "a packet of {} bytes, with what goes ahead of it, takes more than 2^63 picoseconds (106 days) \
+             over a link; raise b or lower l, router, packet, outq or buf",
             self.switching.packet()
         )
     }

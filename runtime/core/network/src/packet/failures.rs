@@ -51,7 +51,11 @@ impl Failures {
             }
             ["link", a, b] => {
                 let (a, b) = (router(a)?, router(b)?);
-                let leads = |port: &u32| matches!(topology.neighbor(a, *port), Neighbor::Router { router, .. } if router == b);
+                let leads = |port: &u32| {
+                    matches!(
+                        topology.neighbor(a, *port), Neighbor::Router { router, .. } if router == b
+                    )
+                };
                 let ports: Vec<u32> = (0..topology.radix()).filter(leads).collect();
                 if ports.is_empty() {
                     return Err(format!("there is no link between routers {a} and {b}"));

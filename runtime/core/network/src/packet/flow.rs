@@ -274,7 +274,8 @@ impl<P: Paths> FlowNetwork<P> {
     fn end_of_time(&self) -> String {
         let inside = self.flows.len() as u64 + self.lost;
         format!(
-            "virtual time ends at 2^64 picoseconds (213 days), and {inside} messages are still under way in the network; raise its bandwidth b, lower its latency l or send less"
+            "virtual time ends at 2^64 picoseconds (213 days), and {inside} messages are still under way in \
+             the network; raise its bandwidth b, lower its latency l or send less"
         )
     }
 }

@@ -120,7 +120,10 @@ mod tests {
         }
 
         #[test]
-        fn percentiles_are_near_the_sorted_values(mut values in prop::collection::vec(1u64..1 << 40, 1..300), share in 0.01f64..1.0) {
+        fn percentiles_are_near_the_sorted_values(
+            mut values in prop::collection::vec(1u64..1 << 40, 1..300),
+            share in 0.01f64..1.0,
+        ) {
             let mut histogram = OctaveHistogram::default();
             values.iter().for_each(|&v| histogram.add(v));
             values.sort_unstable();

@@ -12,7 +12,13 @@ pub(crate) const BOTTOM: f64 = 50.0;
 pub(crate) fn open(svg: &mut String, title: &str) {
     let _ = write!(
         svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/><text x="{}" y="18" text-anchor="middle" font-size="14">{}</text>"##,
+        concat!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" font-family="sans-serif" "#,
+            r##"font-size="12"><rect width="100%" height="100%" fill="#fff"/>"##,
+            r#"<text x="{}" y="18" text-anchor="middle" font-size="14">{}</text>"#
+        ),
+        WIDTH,
+        HEIGHT,
         WIDTH / 2.0,
         escape(title)
     );
@@ -70,7 +76,8 @@ pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> St
     );
     let _ = write!(
         svg,
-        r#"<text transform="translate(16 {}) rotate(-90)" text-anchor="middle">router, 0 to {} (down)</text>"#,
+        "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">router, 0 to {} (down)\
+         </text>",
         HEIGHT / 2.0,
         routers - 1
     );

@@ -371,15 +371,37 @@ mod tests {
     proptest! {
         /// Free bytes, the least of them and the next credit are those of a list of all credits on their way.
         #[test]
-        fn a_lane_counts_as_a_list_of_credits_does(steps in prop::collection::vec((0u64..3000, any::<bool>(), 0usize..4, prop::sample::select(vec![1u64, 100, 2000, 1 << 31, 1 << 33])), 1..200)) {
+        fn a_lane_counts_as_a_list_of_credits_does(
+            steps in prop::collection::vec(
+                (
+                    0u64..3000,
+                    any::<bool>(),
+                    0usize..4,
+                    prop::sample::select(vec![1u64, 100, 2000, 1 << 31, 1 << 33]),
+                ),
+                1..200,
+            ),
+        ) {
             let (mut lane, mut free, mut low) = (VcCredits::new(5000), 5000u32, 5000u32);
             let (mut noted, mut events, mut now) = (Vec::new(), Vec::new(), 0);
             for (wait, take, size, away) in steps {
                 now += wait;
-                events.retain(|&(at, bytes): &(u64, u32)| { if at <= now { lane.give(bytes); free += bytes; } at > now });
-                noted.retain(|&(at, bytes): &(u64, u32)| { free += if at <= now { bytes } else { 0 }; at > now });
+                events.retain(|&(at, bytes): &(u64, u32)| {
+                    if at <= now {
+                        lane.give(bytes);
+                        free += bytes;
+                    }
+                    at > now
+                });
+                noted.retain(|&(at, bytes): &(u64, u32)| {
+                    free += if at <= now { bytes } else { 0 };
+                    at > now
+                });
                 prop_assert_eq!(lane.free(now), free);
-                prop_assert_eq!(lane.next_credit(now), noted.iter().map(|&(at, _)| at).min().unwrap_or(NEVER));
+                prop_assert_eq!(
+                    lane.next_credit(now),
+                    noted.iter().map(|&(at, _)| at).min().unwrap_or(NEVER)
+                );
                 let bytes = [512, 512, 512, 64][size];
                 prop_assert_eq!(lane.has(bytes, now), free >= bytes);
                 if take && free >= bytes {

@@ -150,7 +150,8 @@ impl Drop for AbortOnPanic {
 pub(crate) fn end_of_time(shards: &[Shard]) -> String {
     let inside: usize = shards.iter().map(Shard::inside).sum();
     format!(
-        "virtual time ends at 2^64 picoseconds (213 days), and {inside} packets and messages are still under way in the network; raise its bandwidth b, lower its latency l or send less"
+        "virtual time ends at 2^64 picoseconds (213 days), and {inside} packets and messages are still under \
+         way in the network; raise its bandwidth b, lower its latency l or send less"
     )
 }
 
@@ -174,7 +175,8 @@ pub(crate) fn deadlock(shards: &[Shard]) -> String {
     let more = if places.len() > 8 { format!(" and {} more", places.len() - 8) } else { String::new() };
     places.truncate(8);
     format!(
-        "the network is deadlocked: {inside} packets and messages are under way and none can move; they wait at {}{more}; use more virtual channels (vcs=) or another routing",
+        "the network is deadlocked: {inside} packets and messages are under way and none can move; they wait \
+         at {}{more}; use more virtual channels (vcs=) or another routing",
         places.join(", ")
     )
 }

@@ -107,7 +107,8 @@ impl PacketSpec {
     pub(crate) fn check_synthetic(&self) -> Result<(), MachineError> {
         if self.common.rails.is_some() {
             return Err(MachineError::new(
-                "nics=... gives nodes several endpoints, and synthetic traffic has endpoints alone; leave nics= out",
+                "nics=... gives nodes several endpoints, and synthetic traffic has endpoints alone; leave \
+                 nics= out",
             ));
         }
         let costs = [("delay", &self.common.delay), ("o", &self.common.service)];
@@ -149,7 +150,8 @@ impl PacketSpec {
     fn fabric_for(&self, ranks: u64) -> Result<Arc<PacketFabric>, MachineError> {
         if self.common.switching.classes.count() > 1 {
             return Err(MachineError::new(
-                "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out",
+                "traffic classes have no effect here: all messages of MPI programs are of one class; leave \
+                 classes= and weights= out",
             ));
         }
         let fabric = self.fabric(Some(ranks))?;
@@ -176,7 +178,8 @@ impl PacketSpec {
             let failures = Failures::parse(&text, &*built.topology).map_err(|e| format!("{file}, {e}"))?;
             if let (Some(_), Some(endpoint)) = (ranks, failures.first_endpoint()) {
                 return Err(MachineError::new(format!(
-                    "{file}: endpoint {endpoint} has failed, but a rank may run there; under MPI programs let only links and routers without endpoints fail"
+                    "{file}: endpoint {endpoint} has failed, but a rank may run there; under MPI programs \
+                     let only links and routers without endpoints fail"
                 )));
             }
             let spares_the_routers = failures.spare_the_routers();
@@ -214,7 +217,8 @@ impl PacketSpec {
         }
         if needed > 128 {
             return Err(MachineError::new(format!(
-                "routing {} on {} would need {needed} virtual channels (limit 128); use a topology of smaller diameter",
+                "routing {} on {} would need {needed} virtual channels (limit 128); use a topology of \
+                 smaller diameter",
                 routing.name(),
                 built.topology.describe()
             )));
@@ -222,7 +226,8 @@ impl PacketSpec {
         if let Some(worm) = &switching.wormhole {
             if routing.uses_bubbles() || routing.takes_credit() {
                 return Err(MachineError::new(format!(
-                    "switching=wormhole cannot do what routing {} on {} does, which needs whole packets in a buffer; {}",
+                    "switching=wormhole cannot do what routing {} on {} does, which needs whole packets in a \
+                     buffer; {}",
                     routing.name(),
                     built.topology.describe(),
                     if routing.takes_credit() {
@@ -297,7 +302,8 @@ impl PacketSpec {
     ) -> Result<PacketFabric, MachineError> {
         if routing.looks_at_load() {
             return Err(MachineError::new(format!(
-                "routing={} goes by queues, which level=flow does not have; take a routing with fixed paths, such as minimal or valiant, or level=packet",
+                "routing={} goes by queues, which level=flow does not have; take a routing with fixed paths, \
+                 such as minimal or valiant, or level=packet",
                 routing.name()
             )));
         }

@@ -106,7 +106,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_beyond_32_bits_are_carried(counts in prop::collection::vec(prop::array::uniform4(0u64..1 << 34), 0..20)) {
+        fn counts_beyond_32_bits_are_carried(
+            counts in prop::collection::vec(prop::array::uniform4(0u64..1 << 34), 0..20),
+        ) {
             let (mut carried, mut usage, mut sums) = (Carried::default(), LinkCounters::default(), [0u64; 4]);
             for mut count in counts {
                 count[0] &= u64::from(u32::MAX);

@@ -123,7 +123,8 @@ fn distances(fabric: &PacketFabric) -> (u64, f64, String) {
     }
     let estimated = || {
         format!(
-            "estimated from the ways of {sources} evenly spread endpoints to all; the greatest is a lower bound"
+            "estimated from the ways of {sources} evenly spread endpoints to all; the greatest is a lower \
+             bound"
         )
     };
     (

@@ -437,7 +437,7 @@ impl SpecParser {
                     _ => {
                         return Err(self.error(
                             value,
-                            "expected block, round-robin or socket (a placement file is named in a machine file)",
+                            "expected block, round-robin or socket (a machine file names a placement file)",
                         ));
                     }
                 },
@@ -484,7 +484,8 @@ pub fn flop_rate(text: &str) -> Result<f64, String> {
     let rate = prefixed(bare, "kMGTPE");
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
         format!(
-            "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"
+            "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops \
+             (prefixes: k, M, G, T, P, E)"
         )
     })
 }

@@ -87,8 +87,8 @@ pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Ve
             (true, Some(ranks)) => u64::from(ranks).div_ceil(others(level)) as u32,
             (true, None) => {
                 return Err(MachineError::new(format!(
-                    "the level '{level}' of the network takes its size from the number of ranks, which is not known here; \
-                     give the level a size or say how many ranks there are"
+                    "the level '{level}' of the network takes its size from the number of ranks, which is \
+                     not known here; give the level a size or say how many ranks there are"
                 )));
             }
         };

@@ -55,9 +55,11 @@ fn round_robin_deals_over_the_outermost_level() {
 
 #[test]
 fn the_rank_level_carries_overheads_placement_and_processor() {
-    let machine =
-        Machine::parse("star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5,flops=5Gflop/s")
-            .unwrap();
+    let machine = Machine::parse(
+        "star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5,\
+         flops=5Gflop/s",
+    )
+    .unwrap();
     assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
     let overheads = machine.overheads;
     assert_eq!(
@@ -269,14 +271,37 @@ fn what_only_building_finds_is_pointed_at_too() {
 proptest! {
     #[test]
     fn a_printed_packet_network_is_the_same_machine(
-        kind in prop::sample::select(vec!["torus:4x3", "mesh:2x2x2,p=2", "fattree:m=4,n=2", "dragonfly:p=1,a=2,h=1", "star:n=9", "hyperx:sides=3x2"]),
-        keys in prop::sample::subsequence(vec!["l=10ns", " b = 12.5GB/s ", "vcs=4", "buf=64KiB", "packet=1kB", "weights=3:1", "router=0ns", "credit=1us", "chunk=32", "nic=1Tbps", "outq=0"], 0..8),
+        kind in prop::sample::select(vec![
+            "torus:4x3",
+            "mesh:2x2x2,p=2",
+            "fattree:m=4,n=2",
+            "dragonfly:p=1,a=2,h=1",
+            "star:n=9",
+            "hyperx:sides=3x2",
+        ]),
+        keys in prop::sample::subsequence(
+            vec![
+                "l=10ns",
+                " b = 12.5GB/s ",
+                "vcs=4",
+                "buf=64KiB",
+                "packet=1kB",
+                "weights=3:1",
+                "router=0ns",
+                "credit=1us",
+                "chunk=32",
+                "nic=1Tbps",
+                "outq=0",
+            ],
+            0..8,
+        ),
         inside in prop::collection::vec(any_level(), 0..3),
         rank: bool,
         storage: bool,
     ) {
         let levels: Vec<String> = inside.into_iter().filter(|level| level.contains(':')).collect();
-        let text: Vec<String> = [[&[kind], &keys[..], &["level=packet"]].concat().join(",")].into_iter().chain(levels).collect();
+        let text: Vec<String> =
+            [[&[kind], &keys[..], &["level=packet"]].concat().join(",")].into_iter().chain(levels).collect();
         let storage = if storage { "/storage:servers=3,stripe=65536,b=8Gbps,l=20us" } else { "" };
         let text = format!("{}{}{storage}", text.join("/"), if rank { "/rank:gap=1ns" } else { "" });
         let first = Machine::parse(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -291,16 +316,66 @@ proptest! {
     }
 
     #[test]
-    fn parser_never_panics_on_near_misses(parts in prop::collection::vec(prop::sample::select(vec![
-        "star", "ring", "mesh", "torus", "twisted", "tree", "none", "rank", ":", ",", "/", "=", "x", "n", "3d", "8", "0", "4294967295", "l", "b", "wrap",
-        "dir", "degree", "jump", "search", "exact", "101", "1us", "1Gbps", "1GB/s", "inf", " ", "-", ".", "µ", "\n", "eager", "place", "level=packet",
-    ]), 0..14)) {
-        let _ = Machine::parse(&parts.concat()).map(|machine| machine.build(64)).map_err(|error| error.to_string());
+    fn parser_never_panics_on_near_misses(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "star",
+                "ring",
+                "mesh",
+                "torus",
+                "twisted",
+                "tree",
+                "none",
+                "rank",
+                ":",
+                ",",
+                "/",
+                "=",
+                "x",
+                "n",
+                "3d",
+                "8",
+                "0",
+                "4294967295",
+                "l",
+                "b",
+                "wrap",
+                "dir",
+                "degree",
+                "jump",
+                "search",
+                "exact",
+                "101",
+                "1us",
+                "1Gbps",
+                "1GB/s",
+                "inf",
+                " ",
+                "-",
+                ".",
+                "µ",
+                "\n",
+                "eager",
+                "place",
+                "level=packet",
+            ]),
+            0..14,
+        ),
+    ) {
+        let _ = Machine::parse(&parts.concat())
+            .map(|machine| machine.build(64))
+            .map_err(|error| error.to_string());
     }
 
     #[test]
-    fn a_whole_machine_reads_back(send in 0u64..9999, gap in 0u64..9, eager in prop::option::of(0u64..1 << 40), dealt: bool, factor in 0.0f64..9.0,
-        rate in prop::option::of(1e-3f64..1e30)) {
+    fn a_whole_machine_reads_back(
+        send in 0u64..9999,
+        gap in 0u64..9,
+        eager in prop::option::of(0u64..1 << 40),
+        dealt: bool,
+        factor in 0.0f64..9.0,
+        rate in prop::option::of(1e-3f64..1e30),
+    ) {
         let mut machine = Machine::parse("torus:4x4,l=1us/star:2").unwrap();
         machine.overheads = crate::Overheads {
             send: Span::from_ps(send),
@@ -310,7 +385,8 @@ proptest! {
             reduce: dealt.then(|| crate::Bandwidth::from_gbps(7)),
             copy: (!dealt).then(|| "3ns@9GB/s".parse().unwrap()),
         };
-        machine.placement = if dealt { crate::PlacementRule::RoundRobin } else { crate::PlacementRule::Block };
+        machine.placement =
+            if dealt { crate::PlacementRule::RoundRobin } else { crate::PlacementRule::Block };
         machine.processor_factor = factor;
         machine.flop_rate = rate;
         machine.name = machine.to_string();
@@ -319,7 +395,11 @@ proptest! {
 
     #[test]
     fn printing_reads_back(levels in prop::collection::vec(any_level(), 1..4), open in any::<bool>()) {
-        let specification = format!("{}{}", if open { "torus:4x3xn,wrap=101,l=0.25us,b=0.1bps/" } else { "" }, levels.join("/"));
+        let specification = format!(
+            "{}{}",
+            if open { "torus:4x3xn,wrap=101,l=0.25us,b=0.1bps/" } else { "" },
+            levels.join("/")
+        );
         let first = Machine::parse(&specification).unwrap();
         let printed = first.network.to_string();
         let second = Machine::parse(&printed).unwrap();
@@ -327,6 +407,9 @@ proptest! {
         prop_assert_eq!(second.network.to_string(), printed);
         let ranks = if open { 5 } else { 1 };
         let built = first.build(ranks).unwrap();
-        prop_assert_eq!(Machine::parse(&built.specification).unwrap().build(ranks).unwrap().specification, built.specification);
+        prop_assert_eq!(
+            Machine::parse(&built.specification).unwrap().build(ranks).unwrap().specification,
+            built.specification
+        );
     }
 }

@@ -107,8 +107,12 @@ impl<'a> Level<'a> {
         let size = has_size.then(|| items.remove(0));
         let item = |item: Piece<'a>| {
             let (name, value) = item.split_once('=').ok_or_else(|| {
-                let found = if item.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", item.text) };
-                let why = format!("expected an option such as l=1us, but found {found} (a size comes first, right after the colon)");
+                let found =
+                    if item.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", item.text) };
+                let why = format!(
+                    "expected an option such as l=1us, but found {found} (a size comes first, right after \
+                     the colon)"
+                );
                 source.error(item.at, why)
             })?;
             Ok::<_, MachineError>(Item { name: name.trim(), value: value.trim() })

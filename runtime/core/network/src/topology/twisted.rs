@@ -108,7 +108,8 @@ impl Topology for Twisted {
         OptionKey {
             name: "wrap",
             kind: KeyKind::Bits,
-            meaning: "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by default",
+            meaning: "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by \
+                default",
         },
         OptionKey {
             name: "degree",
@@ -118,12 +119,14 @@ impl Topology for Twisted {
         OptionKey {
             name: "jump",
             kind: KeyKind::PerDimension,
-            meaning: "for each dimension how many places its wrapping link is shifted, as in jump=1x2x3; all 1 by default",
+            meaning: "for each dimension how many places its wrapping link is shifted, as in jump=1x2x3; all \
+                1 by default",
         },
         OptionKey {
             name: "search",
             kind: KeyKind::Word(&["exact", "bounded"]),
-            meaning: "exact for shortest paths, the default, or bounded for those that traverse each dimension at most once",
+            meaning: "exact for shortest paths, the default, or bounded for those that traverse each \
+                dimension at most once",
         },
     ];
 
@@ -203,7 +206,8 @@ impl Topology for Twisted {
         };
         let remark = self.is_bounded().then(|| {
             format!(
-                "search=bounded is longer than the shortest way for {longer} of the {pairs} pairs looked at ({:.3} %), by at most {excess} hops",
+                "search=bounded is longer than the shortest way for {longer} of the {pairs} pairs looked at \
+                 ({:.3} %), by at most {excess} hops",
                 100.0 * longer as f64 / pairs.max(1) as f64
             )
         });
@@ -365,7 +369,11 @@ mod tests {
         }
 
         #[test]
-        fn long_networks_have_shortest_paths(sides in (2u32..5, 20u32..60), jump in (0u32..20, 0u32..5), wrap in any::<[bool; 2]>()) {
+        fn long_networks_have_shortest_paths(
+            sides in (2u32..5, 20u32..60),
+            jump in (0u32..20, 0u32..5),
+            wrap in any::<[bool; 2]>(),
+        ) {
             compare(&[sides.0, sides.1], &wrap, 1, &[jump.0, jump.1]);
         }
     }

@@ -137,7 +137,11 @@ fn axes(
     for &v in upright {
         let _ = write!(
             svg,
-            r##"<path d="M{LEFT} {0:.1}H{1}" stroke="#ddd"/><text x="{2}" y="{3:.1}" text-anchor="end">{4}</text>"##,
+            concat!(
+                r##"<path d="M{} {:.1}H{}" stroke="#ddd"/>"##,
+                r#"<text x="{}" y="{:.1}" text-anchor="end">{}</text>"#
+            ),
+            LEFT,
             y(v),
             WIDTH - 15.0,
             LEFT - 6.0,

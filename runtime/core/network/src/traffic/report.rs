@@ -228,7 +228,8 @@ impl TrafficReport {
         for kind in &s.links {
             let _ = writeln!(
                 text,
-                "{} links: {} directions, use mean {:.4}, max {:.4}; buffers mean {:.5}, max {:.4}; blocked {:.0} ns",
+                "{} links: {} directions, use mean {:.4}, max {:.4}; buffers mean {:.5}, max {:.4}; blocked \
+                 {:.0} ns",
                 kind.name,
                 kind.count,
                 kind.use_mean,
@@ -241,7 +242,8 @@ impl TrafficReport {
         let h = &self.host;
         let _ = writeln!(
             text,
-            "{:.3} s, {:.3} processor seconds, on {} thread{} ({:.2} s to set up); {:.3} million {counted} and {:.1} million events a processor second; {:.0} MiB",
+            "{:.3} s, {:.3} processor seconds, on {} thread{} ({:.2} s to set up); {:.3} million {counted} \
+             and {:.1} million events a processor second; {:.0} MiB",
             h.run_s,
             h.cpu_s,
             h.threads,

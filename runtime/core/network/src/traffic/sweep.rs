@@ -85,7 +85,8 @@ impl SweepReport {
     /// As CSV, a line for each load.
     pub fn to_csv(&self) -> String {
         let mut csv = String::from(
-            "offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,message_latency_p99_ns\n",
+            "offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,\
+             message_latency_p99_ns\n",
         );
         for p in &self.points {
             let _ = writeln!(

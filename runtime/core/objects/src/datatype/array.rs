@@ -59,7 +59,8 @@ pub(super) fn validate_darray(darray: &Darray) -> Result {
                     && i128::from(darg) * i128::from(psize) < i128::from(gsize) =>
             {
                 return Err(arg(format!(
-                    "array_of_dargs[{dim}] is {darg}; {psize} blocks of it do not cover the {gsize} elements of the dimension"
+                    "array_of_dargs[{dim}] is {darg}; {psize} blocks of it do not cover the {gsize} elements \
+                     of the dimension"
                 )));
             }
             _ => {}

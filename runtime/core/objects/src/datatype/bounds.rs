@@ -103,6 +103,7 @@ fn fits(lb: i128, ub: i128) -> Result<(i64, i64)> {
 pub(super) fn overflow() -> Box<Failure> {
     Failure::new(
         ErrorClass::ARG,
-        "the datatype reaches beyond 2^63 bytes: a size, displacement or extent overflows; check counts, strides and displacements",
+        "the datatype reaches beyond 2^63 bytes: a size, displacement or extent overflows; check counts, \
+         strides and displacements",
     )
 }

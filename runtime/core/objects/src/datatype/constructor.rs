@@ -85,7 +85,8 @@ impl Distribution {
             abi::MPI_DISTRIBUTE_BLOCK => Ok(Distribution::Block),
             abi::MPI_DISTRIBUTE_CYCLIC => Ok(Distribution::Cyclic),
             _ => Err(arg(format!(
-                "distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or MPI_DISTRIBUTE_NONE"
+                "distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or \
+                 MPI_DISTRIBUTE_NONE"
             ))),
         }
     }

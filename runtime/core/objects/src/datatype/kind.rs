@@ -77,8 +77,9 @@ impl Kind {
     pub const ALL: [Kind; 30] = {
         use Kind::*;
         [
-            Byte, Char, WideChar, I8, I16, I32, I64, I128, Long, U8, U16, U32, U64, UnsignedLong, F16, F32, F64, F80, F128, ComplexF16, ComplexF32,
-            ComplexF64, ComplexF80, ComplexF128, Bool, Logical1, Logical2, Logical4, Logical8, Logical16,
+            Byte, Char, WideChar, I8, I16, I32, I64, I128, Long, U8, U16, U32, U64, UnsignedLong, F16, F32,
+            F64, F80, F128, ComplexF16, ComplexF32, ComplexF64, ComplexF80, ComplexF128, Bool, Logical1,
+            Logical2, Logical4, Logical8, Logical16,
         ]
     };
 

@@ -79,7 +79,11 @@ proptest! {
     }
 
     #[test]
-    fn a_walk_gives_the_bytes_of_the_type_map_in_order(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
+    fn a_walk_gives_the_bytes_of_the_type_map_in_order(
+        spec in spec(),
+        count in 0u64..4,
+        cut in any::<(u16, u16)>(),
+    ) {
         let (datatype, map) = build(&spec, &Types::new());
         let (memory, origin) = buffer(&map, count, |at| (at * 7 + at / 251) as u8);
         let want: Vec<u8> = map.bytes(count).map(|at| memory[(at + origin) as usize]).collect();
@@ -94,7 +98,11 @@ proptest! {
     }
 
     #[test]
-    fn a_walk_over_a_range_touches_its_bytes_alone(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
+    fn a_walk_over_a_range_touches_its_bytes_alone(
+        spec in spec(),
+        count in 0u64..4,
+        cut in any::<(u16, u16)>(),
+    ) {
         let (datatype, map) = build(&spec, &Types::new());
         let (mut memory, origin) = buffer(&map, count, |_| 0);
         let mut want = memory.clone();
@@ -103,9 +111,14 @@ proptest! {
         let (from, to) = (a.min(b), a.max(b));
         let data: Vec<u8> = (0..total).map(|at| (at % 255 + 1) as u8).collect();
         for (index, offset) in map.bytes(count).enumerate() {
-            if (from..to).contains(&(index as u64)) { want[(offset + origin) as usize] = data[index]; }
+            if (from..to).contains(&(index as u64)) {
+                want[(offset + origin) as usize] = data[index];
+            }
         }
-        datatype.walk_range(from..to, &mut Scatter { memory: &mut memory, origin, bytes: &data[from as usize..to as usize] });
+        datatype.walk_range(
+            from..to,
+            &mut Scatter { memory: &mut memory, origin, bytes: &data[from as usize..to as usize] },
+        );
         prop_assert_eq!(memory, want);
     }
 
@@ -139,7 +152,10 @@ proptest! {
     fn contents_rebuild_the_type(spec in spec()) {
         let types = Types::new();
         let (datatype, _) = build(&spec, &types);
-        let again = match datatype.constructor.clone() { Constructor::Named(_) => return Ok(()), constructor => Datatype::new(constructor).unwrap() };
+        let again = match datatype.constructor.clone() {
+            Constructor::Named(_) => return Ok(()),
+            constructor => Datatype::new(constructor).unwrap(),
+        };
         prop_assert!(again.constructor == datatype.constructor);
         prop_assert_eq!(again.constructor.structure_hash(), datatype.constructor.structure_hash());
         let (envelope, contents) = (datatype.constructor.envelope(), datatype.constructor.contents());

@@ -10,7 +10,8 @@ macro_rules! classes {
             pub const $name: ErrorClass = ErrorClass(abi::$mpi);)*
         }
         /// Every predefined class: value, MPI name, sentence; ascending by value.
-        pub const PREDEFINED: &[(ErrorClass, &str, &str)] = &[$((ErrorClass(abi::$mpi), stringify!($mpi), $text),)*];
+        pub const PREDEFINED: &[(ErrorClass, &str, &str)] =
+            &[$((ErrorClass(abi::$mpi), stringify!($mpi), $text),)*];
     };
 }
 
@@ -74,12 +75,14 @@ classes! {
     WIN MPI_ERR_WIN "The window is not valid.";
     RMA_FLAVOR MPI_ERR_RMA_FLAVOR "The window was made by another kind of call than this one needs.";
     PROC_ABORTED MPI_ERR_PROC_ABORTED "A process that takes part has aborted.";
-    VALUE_TOO_LARGE MPI_ERR_VALUE_TOO_LARGE "The value does not fit the argument that returns it; call the large-count variant.";
+    VALUE_TOO_LARGE MPI_ERR_VALUE_TOO_LARGE "The value does not fit the argument that returns it; call the \
+        large-count variant.";
     SESSION MPI_ERR_SESSION "The session is not valid.";
     ERRHANDLER MPI_ERR_ERRHANDLER "The error handler is not valid.";
     ABI MPI_ERR_ABI "The binary interface does not allow this.";
     PROC_FAILED MPIX_ERR_PROC_FAILED "A process that takes part has failed.";
-    PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING "A process that may be the source has failed: the request is still active.";
+    PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING "A process that may be the source has failed: the \
+        request is still active.";
     REVOKED MPIX_ERR_REVOKED "The communicator is revoked.";
     T_CANNOT_INIT MPI_T_ERR_CANNOT_INIT "The tool interface cannot be initialised.";
     T_NOT_ACCESSIBLE MPI_T_ERR_NOT_ACCESSIBLE "The tool interface cannot be used at this time.";

@@ -16,7 +16,13 @@ fn ranks() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
-    fn members_of_a_process_are_counted(start in 0u32..50, stride in 1i64..4, size in 0u32..30, first in 0u32..60, count in 0u32..60) {
+    fn members_of_a_process_are_counted(
+        start in 0u32..50,
+        stride in 1i64..4,
+        size in 0u32..30,
+        first in 0u32..60,
+        count in 0u32..60,
+    ) {
         let group = Group::range(start, stride, size);
         let plain = group.iter().filter(|rank| (first..first + count).contains(rank)).count() as u32;
         prop_assert_eq!(group.members_between(first, count), plain);
@@ -29,7 +35,9 @@ proptest! {
         for world in 0..50 {
             prop_assert_eq!(group.rank_of(world), list.iter().position(|&r| r == world).map(|p| p as u32));
         }
-        for (rank, &world) in list.iter().enumerate() { prop_assert_eq!(group.rank_of(world), Some(rank as u32)); }
+        for (rank, &world) in list.iter().enumerate() {
+            prop_assert_eq!(group.rank_of(world), Some(rank as u32));
+        }
     }
 
     #[test]
@@ -60,22 +68,37 @@ proptest! {
     fn excluded_ranks_are_out(list in ranks(), picks in prop::collection::hash_set(0usize..15, 0..6)) {
         let picks: Vec<i32> = picks.into_iter().filter(|&p| p < list.len()).map(|p| p as i32).collect();
         let got = Group::from_ranks(list.clone()).excl(&picks).unwrap();
-        let want: Vec<u32> = (0..list.len()).filter(|&p| !picks.contains(&(p as i32))).map(|p| list[p]).collect();
+        let want: Vec<u32> =
+            (0..list.len()).filter(|&p| !picks.contains(&(p as i32))).map(|p| list[p]).collect();
         prop_assert_eq!(got.iter().collect::<Vec<_>>(), want);
     }
 
     #[test]
-    fn ranges_name_what_they_enumerate(list in ranks(), first in 0i32..12, last in 0i32..12, stride in -4i32..5) {
+    fn ranges_name_what_they_enumerate(
+        list in ranks(),
+        first in 0i32..12,
+        last in 0i32..12,
+        stride in -4i32..5,
+    ) {
         let group = Group::from_ranks(list.clone());
         let mut named = Vec::new();
         let mut at = first;
-        while stride != 0 && ((stride > 0 && at <= last) || (stride < 0 && at >= last)) { named.push(at); at += stride; }
+        while stride != 0 && ((stride > 0 && at <= last) || (stride < 0 && at >= last)) {
+            named.push(at);
+            at += stride;
+        }
         let valid = stride != 0 && named.iter().all(|&rank| (rank as usize) < list.len());
         match (group.range_incl(&[[first, last, stride]]), group.range_excl(&[[first, last, stride]])) {
             (Ok(incl), Ok(excl)) => {
                 prop_assert!(valid);
-                prop_assert_eq!(incl.iter().collect::<Vec<_>>(), named.iter().map(|&rank| list[rank as usize]).collect::<Vec<_>>());
-                let rest: Vec<_> = (0..list.len()).filter(|&rank| !named.contains(&(rank as i32))).map(|rank| list[rank]).collect();
+                prop_assert_eq!(
+                    incl.iter().collect::<Vec<_>>(),
+                    named.iter().map(|&rank| list[rank as usize]).collect::<Vec<_>>()
+                );
+                let rest: Vec<_> = (0..list.len())
+                    .filter(|&rank| !named.contains(&(rank as i32)))
+                    .map(|rank| list[rank])
+                    .collect();
                 prop_assert_eq!(excl.iter().collect::<Vec<_>>(), rest);
             }
             (Err(_), Err(_)) => prop_assert!(!valid),

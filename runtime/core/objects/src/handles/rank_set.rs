@@ -56,7 +56,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_are_in_from_insertion_to_removal(steps in prop::collection::vec((0u32..140, any::<bool>()), 0..200)) {
+        fn ranks_are_in_from_insertion_to_removal(
+            steps in prop::collection::vec((0u32..140, any::<bool>()), 0..200),
+        ) {
             let (mut set, mut plain) = (RankSet::default(), BTreeSet::new());
             for (rank, adds) in steps {
                 match adds {

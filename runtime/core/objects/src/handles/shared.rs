@@ -333,7 +333,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rank_may_use_what_it_made_until_it_frees_it(steps in prop::collection::vec((0u32..3, 0u64..3, any::<Option<u8>>()), 0..100)) {
+        fn a_rank_may_use_what_it_made_until_it_frees_it(
+            steps in prop::collection::vec((0u32..3, 0u64..3, any::<Option<u8>>()), 0..100),
+        ) {
             let mut table = Shared::new(NAMING);
             let mut shares: Vec<(u32, usize, u64)> = Vec::new();
             let mut freed: Vec<(u32, usize)> = Vec::new();
@@ -347,7 +349,8 @@ mod tests {
                     }
                     None => {
                         let handle = make(&mut table, rank, value);
-                        prop_assert!(!shares.iter().any(|share| (share.0, share.1) == (rank, handle)), "a second object has a handle of its own");
+                        prop_assert!(!shares.iter().any(|share| (share.0, share.1) == (rank, handle)),
+                            "a second object has a handle of its own");
                         shares.push((rank, handle, value));
                         freed.retain(|&share| share != (rank, handle));
                     }

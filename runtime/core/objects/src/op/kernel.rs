@@ -238,18 +238,30 @@ mod tests {
 
     macro_rules! agrees {
         ($pairs:expr, $($kind:ident $type:ty),*) => { $(
-            let (a, b): (Vec<$type>, Vec<$type>) = $pairs.iter().map(|&(a, b)| (a as $type, b as $type)).unzip();
+            let (a, b): (Vec<$type>, Vec<$type>) = $pairs.iter().map(
+                |&(a, b)| (a as $type, b as $type)
+            ).unzip();
             for op in [Sum, Prod, Max, Min, Band, Bor, Bxor, Land, Lor, Lxor] {
-                let want: Vec<$type> = a.iter().zip(&b).map(|(&a, &b)| plain(op, a as i128, b as i128) as $type).collect();
-                prop_assert_eq!(run!(op, Element::One(Kind::$kind), $type, a, b), want, "{} of {}", op.name(), stringify!($type));
+                let want: Vec<$type> = a.iter().zip(&b).map(
+                    |(&a, &b)| plain(op, a as i128, b as i128) as $type
+                ).collect();
+                prop_assert_eq!(
+                    run!(op, Element::One(Kind::$kind), $type, a, b), want, "{} of {}", op.name(),
+                    stringify!($type)
+                );
             }
         )* };
     }
 
     proptest! {
         #[test]
-        fn integers_of_every_width_combine_as_whole_numbers_cut_to_it(pairs in prop::collection::vec((-200i64..200, any::<i64>()), 0..20)) {
-            agrees!(pairs, I8 i8, I16 i16, I32 i32, I64 i64, Long i64, U8 u8, U16 u16, U32 u32, U64 u64, UnsignedLong u64);
+        fn integers_of_every_width_combine_as_whole_numbers_cut_to_it(
+            pairs in prop::collection::vec((-200i64..200, any::<i64>()), 0..20),
+        ) {
+            agrees!(
+                pairs, I8 i8, I16 i16, I32 i32, I64 i64, Long i64, U8 u8, U16 u16, U32 u32, U64 u64,
+                UnsignedLong u64
+            );
         }
     }
 

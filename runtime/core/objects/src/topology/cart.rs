@@ -29,7 +29,8 @@ impl Cart {
             return Err(Failure::new(
                 ErrorClass::DIMS,
                 format!(
-                    "the grid {dims:?} has {ranks} places, but the communicator only {size} ranks; MPI_Dims_create finds dimensions that fit"
+                    "the grid {dims:?} has {ranks} places, but the communicator only {size} ranks; \
+                     MPI_Dims_create finds dimensions that fit"
                 ),
             ));
         }

@@ -29,7 +29,8 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result {
         return Err(Failure::new(
             ErrorClass::DIMS,
             format!(
-                "the given dimensions multiply to {given}, with which {free} free ones cannot make {nodes} nodes"
+                "the given dimensions multiply to {given}, with which {free} free ones cannot make {nodes} \
+                 nodes"
             ),
         ));
     }

@@ -175,7 +175,8 @@ impl Edges {
             return Err(Failure::new(
                 ErrorClass::ARG,
                 format!(
-                    "rank {with} gave edge weights, but rank {without} passed MPI_UNWEIGHTED; all ranks or none must give weights"
+                    "rank {with} gave edge weights, but rank {without} passed MPI_UNWEIGHTED; all ranks or \
+                     none must give weights"
                 ),
             ));
         }

@@ -35,14 +35,22 @@ proptest! {
         // A prime above the root of the rest stands apart, wherever two factors or more remain.
         let mut apart = 0;
         let mut rest = nodes;
-        while apart + 1 < parts && u64::from(got[apart]) * u64::from(got[apart]) > u64::from(rest) && rest != got[apart] && is_prime(got[apart]) {
+        while apart + 1 < parts
+            && u64::from(got[apart]) * u64::from(got[apart]) > u64::from(rest)
+            && rest != got[apart]
+            && is_prime(got[apart])
+        {
             rest /= got[apart];
             apart += 1;
         }
         let range = |f: &Vec<u32>| f[0] - f[f.len() - 1];
         let all = factorings(rest, parts - apart, rest);
         let least = all.iter().map(range).min().unwrap();
-        let best = all.into_iter().filter(|f| range(f) == least).max_by_key(|f| f.iter().rev().copied().collect::<Vec<_>>()).unwrap();
+        let best = all
+            .into_iter()
+            .filter(|f| range(f) == least)
+            .max_by_key(|f| f.iter().rev().copied().collect::<Vec<_>>())
+            .unwrap();
         prop_assert_eq!(&got[apart..], &best[..]);
     }
 
@@ -81,7 +89,8 @@ proptest! {
             let (sub, color, key) = cart.sub(rank, remain);
             prop_assert!(key < sub.size());
             prop_assert!(seen.insert((color, key)));
-            let kept: Vec<u32> = cart.coords(rank).into_iter().zip(remain).filter(|c| *c.1).map(|c| c.0).collect();
+            let kept: Vec<u32> =
+                cart.coords(rank).into_iter().zip(remain).filter(|c| *c.1).map(|c| c.0).collect();
             prop_assert_eq!(sub.coords(key), kept);
         }
     }

@@ -257,7 +257,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_waits_is_taken_in_its_order(steps in proptest::collection::vec((0u64..40, 0u32..3, 0u32..4), 0..200)) {
+        fn what_waits_is_taken_in_its_order(
+            steps in proptest::collection::vec((0u64..40, 0u32..3, 0u32..4), 0..200),
+        ) {
             let (mut queue, mut model) = (Queue::default(), std::collections::BTreeSet::new());
             for (sequence, (time, origin, takes)) in (0..).zip(steps) {
                 let time = Time::from_ps(time);

@@ -236,7 +236,8 @@ impl Messages {
             return Err(Failure::new(
                 ErrorClass::REQUEST,
                 format!(
-                    "message handle {message:#x} does not name a message of a matched probe: it was received already or never made"
+                    "message handle {message:#x} does not name a message of a matched probe: it was received \
+                     already or never made"
                 ),
             ));
         };
@@ -381,7 +382,8 @@ fn truncated(node: &Node) -> Box<Failure> {
     Failure::new(
         ErrorClass::TRUNCATE,
         format!(
-            "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a larger count",
+            "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a \
+             larger count",
             node.source as i32, node.tag, node.data[1], node.bytes
         ),
     )

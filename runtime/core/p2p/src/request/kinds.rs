@@ -253,15 +253,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn null_handles_are_passed_over_up_to_the_first_that_is_not(nulls in 0..200_usize, rest in proptest::collection::vec(any::<bool>(), 0..100)) {
+        fn null_handles_are_passed_over_up_to_the_first_that_is_not(
+            nulls in 0..200_usize,
+            rest in proptest::collection::vec(any::<bool>(), 0..100),
+        ) {
             let null = |is: bool| if is { handle::REQUEST_NULL } else { handle::REQUEST_SENT };
             let mut handles = vec![handle::REQUEST_NULL; nulls];
             handles.extend(rest.into_iter().map(null));
-            let array = RequestArray { at: Addr(handles.as_ptr() as usize), count: handles.len() as u32, wide: true };
+            let array =
+                RequestArray { at: Addr(handles.as_ptr() as usize), count: handles.len() as u32, wide: true };
             let first = handles.iter().take_while(|&&handle| handle == handle::REQUEST_NULL).count();
             prop_assert_eq!(array.nulls() as usize, first);
             let active: Vec<_> = array.active().collect();
-            let model: Vec<_> = handles.iter().enumerate().filter(|(_, handle)| **handle != handle::REQUEST_NULL).map(|(at, &handle)| (at as u32, handle)).collect();
+            let model: Vec<_> = handles
+                .iter()
+                .enumerate()
+                .filter(|(_, handle)| **handle != handle::REQUEST_NULL)
+                .map(|(at, &handle)| (at as u32, handle))
+                .collect();
             prop_assert_eq!(&active, &model);
             let behind: Vec<_> = array.behind(array.nulls()).iter().collect();
             prop_assert_eq!(&behind[..], &handles[first..]);

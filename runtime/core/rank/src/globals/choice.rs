@@ -89,7 +89,8 @@ pub(crate) fn globals(
     // A program that is spawned has its own names, and perhaps none of these.
     if let Some(name) = missing.first().filter(|_| images[0].is_first()) {
         return Err(format!(
-            "this program has no variable {name} to fold: give its symbol's name (nm lists them; Fortran common blocks end in _)"
+            "this program has no variable {name} to fold: give its symbol's name (nm lists them; Fortran \
+             common blocks end in _)"
         ));
     }
     if images.iter().any(|image| image.thread_local().is_some()) {
@@ -111,7 +112,8 @@ pub(crate) fn globals(
         {
             let _ = write!(
                 why,
-                "; each rank has a clone of the program, since threads that it starts use its globals while others run"
+                "; each rank has a clone of the program, since threads that it starts use its globals while \
+                 others run"
             );
             GlobalsMode::Clone
         }
@@ -127,7 +129,8 @@ pub(crate) fn globals(
             None if fits => {
                 let _ = write!(
                     why,
-                    "; each rank has a clone of the program, since copying {data} bytes of globals would be slower"
+                    "; each rank has a clone of the program, since copying {data} bytes of globals would be \
+                     slower"
                 );
                 GlobalsMode::Clone
             }

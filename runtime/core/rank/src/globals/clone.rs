@@ -178,7 +178,8 @@ pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
         if own || writable && range.len() > size_of::<usize>() {
             let name = name.to_string_lossy();
             return Some(format!(
-                "this program keeps the libraries' variable {name} inside it: compile it with -fPIC, or use copied globals"
+                "this program keeps the libraries' variable {name} inside it: compile it with -fPIC, or use \
+                 copied globals"
             ));
         }
     }

@@ -87,8 +87,8 @@ pub(crate) fn finish() {
     });
     for name in missing.into_iter().flatten() {
         let text = format!(
-            "xsim: -xsim-globals-libs names {name}, but the program has loaded no library with that in its file name; give a part of the \
-             name that ldd or dlopen uses\n"
+            "xsim: -xsim-globals-libs names {name}, but the program has loaded no library with that in its \
+             file name; give a part of the name that ldd or dlopen uses\n"
         );
         output::write_fully(2, text.as_bytes());
     }

@@ -27,7 +27,10 @@ struct Ring {
 thread_local! {
     // Constant and without a destructor: it is reached from within `malloc`.
     static RING: Ring = const {
-        Ring { stretches: [const { Cell::new(Stretch { begun: 0, ended: 0, cpu_ns: 0 }) }; MAX_STRETCHES], next: Cell::new(0) }
+        Ring {
+            stretches: [const { Cell::new(Stretch { begun: 0, ended: 0, cpu_ns: 0 }) }; MAX_STRETCHES],
+            next: Cell::new(0)
+        }
     };
 }
 

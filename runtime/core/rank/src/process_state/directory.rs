@@ -61,7 +61,8 @@ fn put(path: &CStr) {
     if unsafe { libc::syscall(libc::SYS_chdir, path.as_ptr()) } != 0 && !SAID.swap(true, Relaxed) {
         let path = path.to_string_lossy();
         let text = format!(
-            "xsim: a rank's working directory {path} is gone; the rank goes on in that of the process (keep a directory until no rank is in it)\n"
+            "xsim: a rank's working directory {path} is gone; the rank goes on in that of the process (keep \
+             a directory until no rank is in it)\n"
         );
         output::write_fully(2, text.as_bytes());
     }

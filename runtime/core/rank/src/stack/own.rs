@@ -151,7 +151,8 @@ impl OwnStacks {
     fn narrow(count: u32, bytes: usize) -> Result<OwnStacks, String> {
         let too_much = || {
             format!(
-                "cannot reserve {count} stacks of {} KiB; use smaller stacks, fewer ranks, or the shared stack mode",
+                "cannot reserve {count} stacks of {} KiB; use smaller stacks, fewer ranks, or the shared \
+                 stack mode",
                 bytes / 1024
             )
         };
@@ -176,8 +177,8 @@ impl OwnStacks {
             // SAFETY: reserved above, and not handed out.
             unsafe { libc::munmap(arena as *mut libc::c_void, len) };
             return Err(format!(
-                "{count} stacks have no guards against an overflow: these take Linux 6.13, or vm.max_map_count of {}; \
-                 use fewer ranks, or the shared stack mode",
+                "{count} stacks have no guards against an overflow: these take Linux 6.13, or \
+                 vm.max_map_count of {}; use fewer ranks, or the shared stack mode",
                 count as usize * 2 + OTHER_MAPPINGS
             ));
         }
@@ -231,8 +232,8 @@ impl OwnStacks {
             _ => "further ranks have no stacks, and the run will crash",
         };
         eprintln!(
-            "xsim: Linux refuses a guard below a rank's stack (the process has vm.max_map_count mappings): {outcome}; \
-             raise vm.max_map_count, or use the shared stack mode"
+            "xsim: Linux refuses a guard below a rank's stack (the process has vm.max_map_count mappings): \
+             {outcome}; raise vm.max_map_count, or use the shared stack mode"
         );
     }
 

@@ -4,7 +4,7 @@
 //! functions. The environment chooses the run: `RANKS`, `STACK` (`own`, `own:BYTES`, `shared`, `auto`),
 //! `GLOBALS` (`none`, `copy`, `clone`, `auto`).
 
-#[path = "../../../../../cabi/interpose.rs"]
+#[path = "../../../../../cabi/interpose/mod.rs"]
 #[allow(dead_code, reason = "libxsim uses the rest")]
 mod interpose;
 

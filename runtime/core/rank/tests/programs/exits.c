@@ -6,8 +6,12 @@
 static void first(void) { printf("rank %d: first\n", rank_()); }
 static void second(void) { yield_(); printf("rank %d: second\n", rank_()); }
 static void quick(void) { printf("rank %d: quick\n", rank_()); }
-static void status(int code, void *argument) { printf("rank %d: status %d %s\n", rank_(), code, (char *)argument); }
-__attribute__((constructor)) static void begin(int argc, char **argv) { printf("rank %d: begin %d %s\n", rank_(), argc, argv[1]); }
+static void status(int code, void *argument) {
+    printf("rank %d: status %d %s\n", rank_(), code, (char *)argument);
+}
+__attribute__((constructor)) static void begin(int argc, char **argv) {
+    printf("rank %d: begin %d %s\n", rank_(), argc, argv[1]);
+}
 __attribute__((destructor)) static void end(void) { printf("rank %d: end\n", rank_()); }
 
 int main(int argc, char **argv) {

@@ -166,7 +166,8 @@ proptest! {
     #[test]
     fn partners_agree_at_any_size(
         row in 0..ALL.len(),
-        size in prop_oneof![Just(1_000_000u32), Just(1 << 20), Just(1 << 27), Just((1 << 31) - 1), 2u32..5000],
+        size in
+            prop_oneof![Just(1_000_000u32), Just(1 << 20), Just(1 << 27), Just((1 << 31) - 1), 2u32..5000],
         rank in prop::arbitrary::any::<prop::sample::Index>(),
         round in prop::arbitrary::any::<prop::sample::Index>(),
         root in prop::arbitrary::any::<prop::sample::Index>(),
@@ -176,7 +177,8 @@ proptest! {
         let algorithm = &ALL[row];
         let (kind, name) = (algorithm.kind, algorithm.name);
         // What takes one member steps in proportion to the size.
-        let long = matches!(kind, Kind::Alltoall | Kind::ReduceScatter) || ["linear", "scattered"].contains(&name);
+        let long =
+            matches!(kind, Kind::Alltoall | Kind::ReduceScatter) || ["linear", "scattered"].contains(&name);
         prop_assume!(kind != Kind::Neighbor && !(long && size > 5000));
         let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
         let bytes = match kind {
@@ -200,7 +202,10 @@ proptest! {
                 prop_assert!(partner < size && partner != rank);
                 let expected = (rank, bytes, !sent);
                 let answer = messages(&*schedule, &shape, partner, round);
-                prop_assert!(answer.contains(&expected), "{rank} {partner} {answer:?} lacks {expected:?} in round {round} of {name}");
+                prop_assert!(
+                    answer.contains(&expected),
+                    "{rank} {partner} {answer:?} lacks {expected:?} in round {round} of {name}"
+                );
             }
         }
     }

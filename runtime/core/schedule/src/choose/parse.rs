@@ -46,7 +46,8 @@ fn kind_of(name: &str) -> Result<Kind, PolicyError> {
         None => {
             let names = Kind::ALL.map(Kind::name).join(", ");
             error(format!(
-                "'{name}' is not a collective; there are {names} (the v, w, _block and nonblocking forms included)"
+                "'{name}' is not a collective; there are {names} (the v, w, _block and nonblocking forms \
+                 included)"
             ))
         }
     }
@@ -91,8 +92,8 @@ fn rule_of(item: &str) -> Result<ChoiceRule, PolicyError> {
             ("fanout", Some(fanout)) if u32::try_from(fanout).is_ok() => parameters.fanout = fanout as u32,
             _ => {
                 return error(format!(
-                    "'{part}' in '{item}' is not understood; an algorithm can be told segment=BYTES (a number, or one with \
-                     KiB or MiB) and fanout=N"
+                    "'{part}' in '{item}' is not understood; an algorithm can be told segment=BYTES (a \
+                     number, or one with KiB or MiB) and fanout=N"
                 ));
             }
         }
@@ -170,7 +171,8 @@ impl Policy {
                     return error(sentence);
                 }
                 return error(format!(
-                    "'{path}' is no decision table ({}), no COLLECTIVE=ALGORITHM, and cannot be read as a file: {problem}",
+                    "'{path}' is no decision table ({}), no COLLECTIVE=ALGORITHM, and cannot be read as a \
+                     file: {problem}",
                     bases()
                 ));
             }

@@ -129,9 +129,15 @@ fn linear_takes_two_messages_a_member_for_an_allreduce() {
 
 #[test]
 fn rules_override_within_their_limits_and_where_supported() {
-    let policy =
-        Policy::from_toml("base = 'openmpi'\n[[rule]]\ncollective = 'allreduce'\nalgorithm = 'ring'\nmin-bytes = 100\nmax-ranks = 9\n")
-            .expect("a policy");
+    let policy = Policy::from_toml(
+        "base = 'openmpi'\n\
+         [[rule]]\n\
+         collective = 'allreduce'\n\
+         algorithm = 'ring'\n\
+         min-bytes = 100\n\
+         max-ranks = 9\n",
+    )
+    .expect("a policy");
     let name = |size, bytes, commutative| {
         choose(&Shape { commutative, ..shape(Kind::Allreduce, size, bytes) }, &policy).name()
     };
@@ -190,7 +196,10 @@ proptest! {
         let kind = Kind::ALL[kind];
         prop_assume!(kind != Kind::Neighbor);
         let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
-        let splits = matches!(kind, Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter);
+        let splits = matches!(
+            kind,
+            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter
+        );
         let per = if kind == Kind::ReduceScatter { u64::from(size) } else { 1 };
         let bytes = match kind {
             Kind::Barrier => 0,

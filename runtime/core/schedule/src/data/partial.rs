@@ -182,17 +182,31 @@ mod tests {
 
     proptest! {
         #[test]
-        fn members_on_several_processes_reduce_in_the_order_of_one(log in 0u32..6, folded in 0u32..32, cuts in proptest::collection::vec(0u32..70, 0..4)) {
+        fn members_on_several_processes_reduce_in_the_order_of_one(
+            log in 0u32..6,
+            folded in 0u32..32,
+            cuts in proptest::collection::vec(0u32..70, 0..4),
+        ) {
             let among = 1 << log;
             let folded = folded % among;
             let operands = operands(among + folded);
-            prop_assert_eq!(apart(Association::Pairs { among, folded }, &operands, &cuts), plain(operands, folded as usize));
+            prop_assert_eq!(
+                apart(Association::Pairs { among, folded }, &operands, &cuts),
+                plain(operands, folded as usize)
+            );
         }
 
         #[test]
-        fn so_do_rows_counted_from_any_member(size in 1u32..70, top in 0u32..70, cuts in proptest::collection::vec(0u32..70, 0..4)) {
+        fn so_do_rows_counted_from_any_member(
+            size in 1u32..70,
+            top in 0u32..70,
+            cuts in proptest::collection::vec(0u32..70, 0..4),
+        ) {
             let (operands, top) = (operands(size), top % size);
-            prop_assert_eq!(apart(Association::Rows { top }, &operands, &cuts), by_rows(&operands, top as usize));
+            prop_assert_eq!(
+                apart(Association::Rows { top }, &operands, &cuts),
+                by_rows(&operands, top as usize)
+            );
         }
     }
 }

@@ -183,14 +183,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn links_are_the_messages_of_the_pattern_whichever_process_looks((pattern, size) in patterns(), cuts in proptest::collection::vec(0u32..70, 0..4)) {
+        fn links_are_the_messages_of_the_pattern_whichever_process_looks(
+            (pattern, size) in patterns(),
+            cuts in proptest::collection::vec(0u32..70, 0..4),
+        ) {
             let mut starts: Vec<u32> = cuts.iter().map(|cut| cut % (size + 1)).chain([0, size]).collect();
             starts.sort_unstable();
-            let segments = Segments::lengths(&starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>());
+            let segments =
+                Segments::lengths(&starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>());
             let (mut sent, mut received) = (Vec::new(), Vec::new());
             for process in 0..starts.len() as u32 - 1 {
                 let own = segments.of_process(process);
-                for (pattern, list, turn) in [(pattern, &mut sent, false), (reversed(pattern, size), &mut received, true)] {
+                for (pattern, list, turn) in
+                    [(pattern, &mut sent, false), (reversed(pattern, size), &mut received, true)]
+                {
                     let (links, Inner(inner)) = links(pattern, size, &own);
                     for link in links {
                         link.by_process(&segments, |other, part| {
@@ -202,9 +208,13 @@ mod tests {
                         });
                     }
                     if let RoundPattern::Exchange { mask, folded, .. } = pattern {
-                        let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded };
+                        let member = |position: u32| {
+                            if position < folded { 2 * position + 1 } else { position + folded }
+                        };
                         for position in inner {
-                            assert!(own.contains(&member(position)) && own.contains(&member(position ^ mask)));
+                            assert!(
+                                own.contains(&member(position)) && own.contains(&member(position ^ mask))
+                            );
                             list.push((member(position), member(position ^ mask)));
                         }
                     }

@@ -195,15 +195,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn clocks_are_those_of_one_message_after_the_other_on_any_number_of_processes(
-        kind in 0usize..12, node in 1u32..9, size in 2u32..70, root in 0u32..70, lanes in 0u64..3, model in model(), equal in any::<bool>(),
-        lengths in proptest::collection::vec(0u32..40, 1..5), seed in 0u64..1000, overheads in overheads(),
+        kind in 0usize..12,
+        node in 1u32..9,
+        size in 2u32..70,
+        root in 0u32..70,
+        lanes in 0u64..3,
+        model in model(),
+        equal in any::<bool>(),
+        lengths in proptest::collection::vec(0u32..40, 1..5),
+        seed in 0u64..1000,
+        overheads in overheads(),
     ) {
         let kind = KINDS[kind];
         let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
         let root = if rooted { root % size } else { 0 };
         let blocks = if kind == Kind::ReduceScatter { u64::from(size) } else { 1 };
         let shape = Shape { root, node, ..shape(kind, size, 16 * lanes * blocks) };
-        let clocks: Vec<u64> = (0..u64::from(size)).map(|i| if equal { seed } else { (i * 37 + seed) * 31 % (seed + 1) }).collect();
+        let clocks: Vec<u64> = (0..u64::from(size))
+            .map(|i| if equal { seed } else { (i * 37 + seed) * 31 % (seed + 1) })
+            .collect();
         let free: Vec<u64> = (0..u64::from(size)).map(|i| (i * 53 + seed) * 29 % (2 * seed + 1)).collect();
         let burden = (overheads, &free[..]);
         for algorithm in of(kind).filter(|algorithm| (algorithm.supports)(&shape)) {
@@ -235,7 +245,10 @@ proptest! {
 
     #[test]
     fn blocks_that_differ_arrive_when_their_own_sizes_say(
-        size in 2u32..24, sizes in proptest::collection::vec(0u64..50, 24 * 24), seed in 0u64..1000, model in model(),
+        size in 2u32..24,
+        sizes in proptest::collection::vec(0u64..50, 24 * 24),
+        seed in 0u64..1000,
+        model in model(),
         overheads in overheads(),
     ) {
         let members = Blocky { size, sizes };
@@ -246,7 +259,10 @@ proptest! {
             let schedule = algorithm.schedule(&shape, &Parameters::default());
             let burden = (overheads, &free[..]);
             let expected = plain(&*schedule, &members, &clocks, &model, burden);
-            prop_assert_eq!(&spread_out(&schedule, &members, &clocks, &model, burden, Segments::lengths(&[size])), &expected);
+            prop_assert_eq!(
+                &spread_out(&schedule, &members, &clocks, &model, burden, Segments::lengths(&[size])),
+                &expected
+            );
         }
     }
 }

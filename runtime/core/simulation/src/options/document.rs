@@ -65,12 +65,16 @@ fn wrap(text: &mut String, words: &str, indent: usize) {
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Options\n\n\
-         <!-- Made from runtime/core/simulation/src/options/table.rs by `xsim options --markdown`; a test keeps it current. -->\n\n\
+         <!-- Made from runtime/core/simulation/src/options/table.rs by `xsim options --markdown`; a test \
+         keeps it current. -->\n\n\
          Every option can be given in three ways:\n\n\
-         - among the program's arguments, `./ring -xsim-np 1000` (also `-xsim-np=1000` and `--xsim-np 1000`); the program does not see it;\n\
+         - among the program's arguments, `./ring -xsim-np 1000` (also `-xsim-np=1000` and `--xsim-np \
+         1000`); the program does not see it;\n\
          - in the environment, `XSIM_NP=1000 ./ring`;\n\
-         - to the command, `xsim run --np 1000 ./ring` (short letters in brackets: `xsim run -n 1000 ./ring`).\n\n\
-         An argument wins over the command and the environment, which win over the default. A flag may also be given a value, `on` or `off`.\n",
+         - to the command, `xsim run --np 1000 ./ring` (short letters in brackets: `xsim run -n 1000 \
+         ./ring`).\n\n\
+         An argument wins over the command and the environment, which win over the default. A flag may also \
+         be given a value, `on` or `off`.\n",
     );
     for group in Topic::ALL {
         let _ = write!(

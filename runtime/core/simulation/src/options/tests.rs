@@ -142,7 +142,8 @@ fn docs_options_is_current() {
     let file = std::fs::read_to_string(path).unwrap();
     assert!(
         file == markdown(),
-        "docs/reference/options.md is not what the table says; run: cargo run --release -- options --markdown > docs/reference/options.md"
+        "docs/reference/options.md is not what the table says; run: cargo run --release -- options \
+         --markdown > docs/reference/options.md"
     );
 }
 

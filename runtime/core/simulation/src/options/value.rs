@@ -96,7 +96,8 @@ macro_rules! choice {
     };
 }
 choice!(NativeMpi, "the joining MPI", "auto" => Auto, "none" => Off, "mpich" => Mpich, "openmpi" => OpenMpi);
-choice!(GlobalsOption, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
+choice!(GlobalsOption,
+    "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
 choice!(StackOption, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
 choice!(ProgressMode, "the progress line", "auto" => Auto, "on" => On, "off" => Off);
 

@@ -92,8 +92,8 @@ fn stranger(other: usize, ours: &str, theirs: &str) -> String {
         if lines.is_empty() { "nothing of that".to_owned() } else { lines.join(", ") }
     };
     format!(
-        "process {other} was started with other options or another program than process 0: all must have the same; process {other} has {} \
-         where process 0 has {}",
+        "process {other} was started with other options or another program than process 0: all must have the \
+         same; process {other} has {} where process 0 has {}",
         only(theirs, ours),
         only(ours, theirs)
     )

@@ -1,5 +1,6 @@
 
-/* Ranks on a grid: the ceiling of the root, that of the root of what is left, and the rest; x varies fastest. */
+/* Ranks on a grid: the ceiling of the root, that of the root of what is left, and the rest; x varies
+ * fastest. */
 static int sides[3];
 
 static int root(int whole, int power)

@@ -9,7 +9,8 @@ static unsigned long long mix(unsigned long long x)
 /* To whom a rank sends in a step: SplitMix64, and the high half of a product for a number below size. */
 static int drawn(unsigned long long step, int from)
 {
-    unsigned long long state = mix(((step * 0x9e3779b97f4a7c15ull) ^ (unsigned long long)from) + 0xd1b54a32d192ed03ull);
+    unsigned long long state =
+        mix(((step * 0x9e3779b97f4a7c15ull) ^ (unsigned long long)from) + 0xd1b54a32d192ed03ull);
     unsigned long long value = mix(state + 0x9e3779b97f4a7c15ull), below = (unsigned long long)size;
     return (int)(((value >> 32) * below + ((value & 0xffffffffull) * below >> 32)) >> 32);
 }

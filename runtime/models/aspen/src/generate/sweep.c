@@ -1,5 +1,6 @@
 
-/* A wave over a square: wait for those before, then send to those behind; `way` is 1 for up and -1 for down. */
+/* A wave over a square: wait for those before, then send to those behind; `way` is 1 for up and -1 for
+ * down. */
 static void sweep(int way, int bytes)
 {
     lay(2);

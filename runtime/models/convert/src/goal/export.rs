@@ -240,7 +240,8 @@ impl Writing for Rank<'_> {
 
     fn call(&mut self, call: Call) -> Result<(), Stop> {
         if self.operations.works.len() > MAX_OPERATIONS {
-            let why = "it is the rank's operation number 2^25, and all of a rank are in memory until they are written: cut the trace first (xsim trace cut)";
+            let why = "it is the rank's operation number 2^25, and all of a rank are in memory until they \
+                are written: cut the trace first (xsim trace cut)";
             return Err(Stop::Refused(why.to_owned()));
         }
         match call {

@@ -254,8 +254,21 @@ mod tests {
 
     #[test]
     fn what_others_are_behind_is_waited_for() {
-        let text = "num_ranks 3\nrank 0 {\nl1: recv 8b from 1\nl2: recv 8b from 2\nl3: calc 5\nl3 requires l1\nl4: send 8b to 1\nl4 irequires l3\n}\n\
-                    rank 1 {\nl1: send 8b to 0\nl2: recv 8b from 0\nl2 requires l1\nl3: calc 9\nl3 requires l2 }\n";
+        let text = "num_ranks 3\n\
+            rank 0 {\n\
+            l1: recv 8b from 1\n\
+            l2: recv 8b from 2\n\
+            l3: calc 5\n\
+            l3 requires l1\n\
+            l4: send 8b to 1\n\
+            l4 irequires l3\n\
+            }\n\
+            rank 1 {\n\
+            l1: send 8b to 0\n\
+            l2: recv 8b from 0\n\
+            l2 requires l1\n\
+            l3: calc 9\n\
+            l3 requires l2 }\n";
         assert_eq!(
             shown(text, 0),
             [

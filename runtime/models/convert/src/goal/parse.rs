@@ -209,7 +209,13 @@ mod tests {
 
     #[test]
     fn statements_are_those_of_the_text() {
-        let text = "num_ranks 2\n\nrank 1 { // the first\nl1: recv 10b from 0 tag 3 cpu 2 nic 1\n/* not\nthis */ l2: calc 5 cpu 255\nl2 irequires l1\nsend 7b to 0 }\n";
+        let text = "num_ranks 2\n\n\
+            rank 1 { // the first\n\
+            l1: recv 10b from 0 tag 3 cpu 2 nic 1\n\
+            /* not\n\
+            this */ l2: calc 5 cpu 255\n\
+            l2 irequires l1\n\
+            send 7b to 0 }\n";
         let requires = Statement::Requires { label: "l2".into(), other: "l1".into(), starts: true };
         let expected = [
             Statement::Ranks(2),

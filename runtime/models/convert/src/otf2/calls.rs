@@ -461,7 +461,8 @@ impl<'a> Rank<'a> {
         self.flush()?;
         if let Some((request, at)) = self.queue.oldest() {
             return Err(format!(
-                "the request {request}, which was made at byte {at}, is never complete: nothing says what it received"
+                "the request {request}, which was made at byte {at}, is never complete: nothing says what it \
+                 received"
             ));
         }
         if !self.has_begun {

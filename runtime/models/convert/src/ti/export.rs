@@ -91,7 +91,9 @@ impl<W: Write> Rank<'_, W> {
         }
         if !group.is_world(self.ranks) {
             return Err(Stop::Refused(
-                "SimGrid's replay has collectives of all ranks alone, and this one is of a communicator of others".to_owned(),
+                "SimGrid's replay has collectives of all ranks alone, and this one is of a communicator of \
+                 others"
+                    .to_owned(),
             ));
         }
         let root = root.unwrap_or(0);

@@ -134,8 +134,18 @@ mod tests {
 
     #[test]
     fn actions_become_calls() {
-        let text = "0 init\n1 init\n0 compute 5e8\n0 isend 1 3 1e6\n1 irecv 0 3 1e6\n1 test 0 1 3\n1 wait 0 1 3\n0 waitall\n\
-                    0 allreduce 5e4 5e8\n1 allreduce 5e4 5e8 0\n0 finalize\n1 finalize\n";
+        let text = "0 init\n\
+            1 init\n\
+            0 compute 5e8\n\
+            0 isend 1 3 1e6\n\
+            1 irecv 0 3 1e6\n\
+            1 test 0 1 3\n\
+            1 wait 0 1 3\n\
+            0 waitall\n\
+            0 allreduce 5e4 5e8\n\
+            1 allreduce 5e4 5e8 0\n\
+            0 finalize\n\
+            1 finalize\n";
         let trace = read(text.as_bytes(), &options()).unwrap();
         let mut out = Vec::new();
         (0..2).for_each(|rank| trace::show::rank(&trace, rank, &mut out).unwrap());

@@ -15,7 +15,8 @@ static int owed;
 
 static void wrong(const char *why)
 {
-    fprintf(stderr, "rank %d: " TIMES " %s; make the benchmark again, or start it where that file is\n", rank, why);
+    fprintf(stderr, "rank %d: " TIMES " %s; make the benchmark again, or start it where that file is\n", rank,
+            why);
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
@@ -52,9 +53,11 @@ void read_times(void)
         wrong("cannot be read");
         return;
     }
-    int is_read = fseek(file, 21L * rank, SEEK_SET) == 0 && fscanf(file, "%llu %llu", &begin, &end) == 2 && begin < end;
+    int is_read =
+        fseek(file, 21L * rank, SEEK_SET) == 0 && fscanf(file, "%llu %llu", &begin, &end) == 2 && begin < end;
     times = is_read ? malloc(end - begin) : NULL;
-    is_read = times && fseek(file, (long)begin, SEEK_SET) == 0 && fread(times, 1, end - begin, file) == end - begin;
+    is_read =
+        times && fseek(file, (long)begin, SEEK_SET) == 0 && fread(times, 1, end - begin, file) == end - begin;
     fclose(file);
     if (!is_read) {
         wrong("is not of this benchmark");

@@ -288,7 +288,8 @@ size_t span(size_t count, MPI_Datatype type)
     MPI_Type_get_true_extent(type, &true_least, &true_extent);
     quietly(0);
     if (true_least < 0 || extent < 0) {
-        fprintf(stderr, "rank %d: a datatype has data before the buffer; generate with --datatypes size\n", rank);
+        fprintf(stderr, "rank %d: a datatype has data before the buffer; generate with --datatypes size\n",
+                rank);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return count ? (size_t)true_least + (size_t)true_extent + (count - 1) * (size_t)extent : 0;
@@ -440,13 +441,15 @@ static int place_of(int place, int many, unsigned long long key)
     return place;
 }
 
-/* A time of a path: as many are short and long as were, of what ranks draw for one call and of what they draw in all, with their mean and deviation. */
+/* A time of a path: as many are short and long as were, of what ranks draw for one call and of what they draw
+ * in all, with their mean and deviation. */
 static double draw(const struct path *path, unsigned long long call, unsigned long long passage)
 {
     double of_rank = path->of_rank ? 1e-12 * (double)value(path->of_rank) : path->mean;
     if (!*path->bins)
         return of_rank;
-    unsigned long long step = mixed((unsigned long long)path->to, passage), key = (unsigned long long)rank + 1;
+    unsigned long long step = mixed((unsigned long long)path->to, passage),
+                       key = (unsigned long long)rank + 1;
     int is_shared = (int)(step % 100) < path->shared;
     if (is_shared) {
         key = 0;
@@ -455,7 +458,8 @@ static double draw(const struct path *path, unsigned long long call, unsigned lo
     unsigned long long drawn = mixed(key, call);
     double left = part(drawn);
     if (is_shared) /* of few draws none should be missing */
-        left = (place_of((int)(passage % 16), 16, mixed((unsigned long long)path->to, passage / 16)) + left) / 16;
+        left = (place_of((int)(passage % 16), 16, mixed((unsigned long long)path->to, passage / 16)) + left) /
+               16;
     else if (path->passages <= 16.0 * RANKS)
         left = (place_of(rank, RANKS, call) + left) / RANKS;
     left *= path->passages;

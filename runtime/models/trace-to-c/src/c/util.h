@@ -23,8 +23,9 @@ extern int rank, ranks;
  *
  *     "g 4 3 (1,1,-1%4: 9 3x(5)) (0,1,0%4: d 0 3x(2))"
  *
- * is for squares of side 4 and 3 turns. Each number is a sum of what tables say: the first has 9 5 5 5 for x + y - turn modulo 4 from 0 on, the second 0 2 4 6 for y
- * modulo 4. A table of two places, "(1,0,0%4 0,1,0%4: ...)", has a row for each number of the first.
+ * is for squares of side 4 and 3 turns. Each number is a sum of what tables say: the first has 9 5 5 5 for x
+ * + y - turn modulo 4 from 0 on, the second 0 2 4 6 for y modulo 4. A table of two places, "(1,0,0%4 0,1,0%4:
+ * ...)", has a row for each number of the first.
  *
  * It is read when a rank first asks for its own.
  */
@@ -46,7 +47,8 @@ const int *ints_in(struct vector *vector, long turn);
 const MPI_Aint *aints_in(struct vector *vector, long turn);
 const MPI_Count *counts_in(struct vector *vector, long turn);
 
-/* Negative numbers of a vector stand for MPI's constants: -1 any source, -2 any tag, -3 no process, -4 root, -32766 undefined. */
+/* Negative numbers of a vector stand for MPI's constants: -1 any source, -2 any tag, -3 no process, -4 root,
+ * -32766 undefined. */
 int constant(long number);
 
 /* The communicators that calls have made, by number; 0 is MPI_COMM_WORLD. */
@@ -73,19 +75,22 @@ void pick(int count, const int *numbers);
 void put_back(void);
 
 /*
- * A call completed `done` of the requests from `first` on, those in `indices`; when the benchmark was made it had completed those in `wanted`.
- * Answers whether more have to complete. What completed instead of another takes its number, so that what is asked for later is there.
+ * A call completed `done` of the requests from `first` on, those in `indices`; when the benchmark was made it
+ * had completed those in `wanted`. Answers whether more have to complete. What completed instead of another
+ * takes its number, so that what is asked for later is there.
  */
 int unsettled(MPI_Request *first, int done, const int *indices, int count, const int *wanted);
 
-/* Memory for messages of the request of this number, 0 for calls that block: to send from, and to receive into. */
+/* Memory for messages of the request of this number, 0 for calls that block: to send from, and to receive
+ * into. */
 void *out(int request, size_t bytes);
 void *in(int request, size_t bytes);
 /* For MPI_Buffer_attach. */
 void *attached(size_t bytes);
 /* Bytes of so many elements of a datatype that calls have made. */
 size_t span(size_t count, MPI_Datatype type);
-/* What was probed, by message, and as many elements as are received of it: a probe for any source may find another. */
+/* What was probed, by message, and as many elements as are received of it: a probe for any source may find
+ * another. */
 extern MPI_Status probed[];
 MPI_Count probed_count(MPI_Count recorded, int message, MPI_Datatype type);
 /* Bytes up to the end of blocks, each of elements of its own datatype, so many bytes behind the beginning. */
@@ -109,16 +114,19 @@ MPI_Status *status_of(int source, int tag);
 /* A reduction of any datatype: leaves what is there. */
 void combine(void *in, void *inout, int *length, MPI_Datatype *type);
 
-/* How ranks compute on the way from one call to another: how many pass, and seconds: the least, mean and greatest that was seen; from `first`, a
- * power of two in picoseconds, how many were below each power of two. Those that pass and are in none of `bins` compute nothing. */
+/* How ranks compute on the way from one call to another: how many pass, and seconds: the least, mean and
+ * greatest that was seen; from `first`, a power of two in picoseconds, how many were below each power of two.
+ * Those that pass and are in none of `bins` compute nothing. */
 struct path {
     int from, to;
     double passages, least, mean, most;
-    /* Times lie in that part of their bin, round its middle, and then so much nearer to the mean, which gives them the deviation that was seen. */
+    /* Times lie in that part of their bin, round its middle, and then so much nearer to the mean, which gives
+     * them the deviation that was seen. */
     double within, shrink;
     int first;
     const char *bins;
-    /* The mean of each rank, in picoseconds, if these are known; without bins it is what a rank computes each time. */
+    /* The mean of each rank, in picoseconds, if these are known; without bins it is what a rank computes each
+     * time. */
     struct vector *of_rank;
     /* Percent of the passages in which all ranks draw the same. */
     int shared;
@@ -129,9 +137,11 @@ struct path {
 
 /* Says what is computed, sorted by `to`. */
 void paths_are(const struct path *paths, int count);
-/* Computes what comes before the call at this place, as long as some rank did that came from the same place; which, is drawn, the same in each run. */
+/* Computes what comes before the call at this place, as long as some rank did that came from the same place;
+ * which, is drawn, the same in each run. */
 void compute(int place);
-/* Computes what comes before the next call, as long as this rank did; times.c has it, and reads the times when MPI is initialized. */
+/* Computes what comes before the next call, as long as this rank did; times.c has it, and reads the times
+ * when MPI is initialized. */
 void compute_next(void);
 void read_times(void);
 /* Computes for so many seconds. */

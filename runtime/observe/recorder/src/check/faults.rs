@@ -206,7 +206,8 @@ impl fmt::Display for FaultFinding {
             FaultFinding::Unbuffered { send: (function, at), waits } => {
                 write!(
                     f,
-                    "{function} at {at} completes only because its message is buffered: without buffers nothing could wake {waits}"
+                    "{function} at {at} completes only because its message is buffered: without buffers \
+                     nothing could wake {waits}"
                 )
             }
             FaultFinding::Collective { member: ((function, at), room), first: ((_, place), given) }
@@ -217,7 +218,8 @@ impl fmt::Display for FaultFinding {
             FaultFinding::Collective { member: ((function, at), room), first: ((other, place), given) } => {
                 write!(
                     f,
-                    "{function} at {at} took part with {room} where the root, or rank 0, had {given} in {other} at {place}"
+                    "{function} at {at} took part with {room} where the root, or rank 0, had {given} in \
+                     {other} at {place}"
                 )
             }
         }

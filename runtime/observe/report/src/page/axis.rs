@@ -81,7 +81,8 @@ pub fn framed(
     html! {
         div class=(format!("plot {class}")) {
             div class="beside" aria-hidden="true" {
-                @for mark in beside { span style=(format!("{side}:calc({:.2}% - .7em)", mark.at * 100.0)) { (mark.text) } }
+                @for mark in beside { span style=(format!(
+                    "{side}:calc({:.2}% - .7em)", mark.at * 100.0)) { (mark.text) } }
             }
             (picture)
             div class="below" aria-hidden="true" data-zoom=[zoom_ps] {
@@ -104,7 +105,8 @@ pub fn scale(class: &str, shades: u32, least: &str, most: &str, how: &str) -> Ma
             span { (least) }
             svg viewBox=(format!("0 0 {shades} 1")) preserveAspectRatio="none" aria-hidden="true" {
                 @for shade in 0..shades {
-                    rect class=(class) x=(shade) width="1" height="1" fill-opacity=(format!("{:.2}", f64::from(shade + 1) / f64::from(shades))) {}
+                    rect class=(class) x=(shade) width="1" height="1"
+                        fill-opacity=(format!("{:.2}", f64::from(shade + 1) / f64::from(shades))) {}
                 }
             }
             span { (most) }

@@ -32,7 +32,9 @@ pub fn strip(label: &str, parts: &[(&str, u128)], classes: &[&str]) -> Markup {
             @for (class, x, width) in &pieces { rect class=(class) x=(x) y="0" width=(width) height="10" {} }
         }
         ul class="key" {
-            @for ((name, ps), class) in parts.iter().zip(classes) { li { i class=(class) {} (name) " " (percent(*ps, whole)) } }
+            @for ((name, ps), class) in parts.iter().zip(classes) {
+                li { i class=(class) {} (name) " " (percent(*ps, whole)) }
+            }
         }
     }
 }
@@ -66,7 +68,8 @@ fn chart(
 ) -> Markup {
     let lines = grid(beside, columns.ceil(), HEIGHT);
     html! {
-        svg class="chart" data-bin=[bin_ps] viewBox=(format!("0 0 {columns} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(label) {
+        svg class="chart" data-bin=[bin_ps] viewBox=(format!("0 0 {columns} {HEIGHT}"))
+            preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (class, path) in areas { path class=(class) d=(path) {} }
             @if !lines.is_empty() { path class="grid" d=(lines) {} }
         }
@@ -151,7 +154,8 @@ pub fn durations(histogram: &[(u32, u64)]) -> Markup {
         let _ = write!(path, "M{} 20v-{height}h.9v{height}z", bits - first);
     }
     html! {
-        svg class="small" viewBox=(format!("0 0 {} 20", (last - first + 1).max(8))) preserveAspectRatio="none" aria-hidden="true" {
+        svg class="small" viewBox=(format!("0 0 {} 20", (last - first + 1).max(8)))
+            preserveAspectRatio="none" aria-hidden="true" {
             path class="compute" d=(path) {}
         }
     }
@@ -199,10 +203,14 @@ pub fn heat_map(folded: &FoldedMatrix, ranks: u64, label: &str, amount: impl Fn(
         let _ = write!(shades[shade], "M{to} {from}h1v1h-1z");
     }
     let picture = html! {
-        svg class="matrix" viewBox=(format!("0 0 {side} {side}", side = folded.side)) role="img" aria-label=(label) {
+        svg class="matrix" viewBox=(format!("0 0 {side} {side}", side = folded.side)) role="img"
+            aria-label=(label) {
             g class="cells" {
                 @for (shade, path) in shades.iter().enumerate() {
-                    @if !path.is_empty() { path d=(path) fill-opacity=(format!("{:.2}", (shade + 1) as f64 / f64::from(SHADES))) {} }
+                    @if !path.is_empty() {
+                        path d=(path)
+                            fill-opacity=(format!("{:.2}", (shade + 1) as f64 / f64::from(SHADES))) {}
+                    }
                 }
             }
         }
@@ -210,7 +218,9 @@ pub fn heat_map(folded: &FoldedMatrix, ranks: u64, label: &str, amount: impl Fn(
     let sides = rank_marks(ranks, folded.side, MARKS_ALONG);
     html! {
         (framed(picture, "square", Upright::Down, &sides, &sides, None))
-        @if most > least { (scale("compute", SHADES, &amount(least as u128), &amount(most as u128), "(logarithmic)")) }
+        @if most > least {
+            (scale("compute", SHADES, &amount(least as u128), &amount(most as u128), "(logarithmic)"))
+        }
         @else { p class="soft" { "Each " (amount(most as u128)) "." } }
     }
 }

@@ -80,19 +80,23 @@ pub fn topology(map: &LoadMap, routers: u64) -> Markup {
     );
     html! {
         figure {
-            svg class="topology" viewBox=(format!("0 0 {} {}", layout.width(), layout.height())) role="img" aria-label=(label) {
+            svg class="topology" viewBox=(format!("0 0 {} {}", layout.width(), layout.height()))
+                role="img" aria-label=(label) {
                 @for (at, cell) in (0..).zip(&map.cells) {
                     @let (x, y) = layout.place(at);
                     g transform=(format!("translate({x} {y})")) {
                         title { (said(map, routers, at, cell)) }
-                        rect class="load" width=".94" height=".94" fill-opacity=(format!("{:.2}", shade(cell.use_max, most))) {}
+                        rect class="load" width=".94" height=".94"
+                            fill-opacity=(format!("{:.2}", shade(cell.use_max, most))) {}
                         @if cell.ranks > 0 {
-                            rect class="ranks" y=".8" height=".14" width=(format!("{:.2}", 0.94 * f64::from(cell.ranks) / f64::from(crowd))) {}
+                            rect class="ranks" y=".8" height=".14"
+                                width=(format!("{:.2}", 0.94 * f64::from(cell.ranks) / f64::from(crowd))) {}
                         }
                     }
                 }
             }
-            (scale("load", SHADES as u32, "0 %", &share(most), "of the time: the busiest link out of a router"))
+            (scale("load", SHADES as u32, "0 %", &share(most),
+                "of the time: the busiest link out of a router"))
             figcaption class="soft" {
                 "Routers by number, row after row" (blocks) (bands)
                 ". The bar below is how many ranks sit there. Pointing at one tells which."

@@ -27,15 +27,22 @@ impl<W: Write> Chrome<W> {
         let json = |names: &[String]| {
             names.iter().map(|name| serde_json::Value::from(name.as_str()).to_string()).collect()
         };
-        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"ranks\"}}")?;
+        out.write_all(
+            b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n\
+                {\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"ranks\"}}",
+        )?;
         for rank in &head.ranks {
             write!(
                 out,
-                ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}"
+                ",\n\
+                 {{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank \
+                 {rank}\"}}}}"
             )?;
             write!(
                 out,
-                ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{rank}}}}}"
+                ",\n\
+                 {{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\
+                 \"args\":{{\"sort_index\":{rank}}}}}"
             )?;
         }
         Ok(Chrome {
@@ -87,7 +94,9 @@ impl<W: Write> Output for Chrome<W> {
                 let (id, to, bytes, tag) = (message.id, message.to, message.bytes, message.tag);
                 write!(
                     out,
-                    ",\n{{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\"name\":\"message\",",
+                    ",\n\
+                     {{\"ph\":\"s\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"message\",\
+                     \"name\":\"message\",",
                     Micro(at)
                 )?;
                 // A text: a number this large is not exact in JavaScript.
@@ -106,7 +115,9 @@ impl<W: Write> Output for Chrome<W> {
                 let name = counter.name();
                 write!(
                     out,
-                    ",\n{{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\"args\":{{\"{unit}\":{value}}}}}",
+                    ",\n\
+                     {{\"ph\":\"C\",\"pid\":0,\"ts\":{},\"name\":\"{name}\",\
+                     \"args\":{{\"{unit}\":{value}}}}}",
                     Micro(at)
                 )
             }

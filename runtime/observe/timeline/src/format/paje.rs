@@ -101,7 +101,12 @@ impl<W: Write> Paje<W> {
             fields.iter().try_for_each(|(field, kind)| writeln!(out, "% {field} {kind}"))?;
             writeln!(out, "%EndEventDef")?;
         }
-        out.write_all(b"0 RUN 0 \"run\"\n0 RANK RUN \"rank\"\n1 CALL RANK \"call\"\n3 MESSAGE RUN RANK RANK \"message\"\n")?;
+        out.write_all(
+            b"0 RUN 0 \"run\"\n\
+                0 RANK RUN \"rank\"\n\
+                1 CALL RANK \"call\"\n\
+                3 MESSAGE RUN RANK RANK \"message\"\n",
+        )?;
         if !head.regions.is_empty() {
             writeln!(out, "1 REGION RANK \"region\"")?;
         }

@@ -417,9 +417,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_read_back(side in 1usize..6, turns in 1usize..5, values in prop::collection::vec(-2i64..3, 1..9), skew in -2i64..3) {
+        fn values_read_back(
+            side in 1usize..6,
+            turns in 1usize..5,
+            values in prop::collection::vec(-2i64..3, 1..9),
+            skew in -2i64..3,
+        ) {
             let (wide, count) = (side as i64, values.len() as i64);
-            let all = square(wide, turns as i64, |x, y, turn| values[(x + skew * y - turn).rem_euclid(wide.min(count)) as usize]);
+            let all = square(wide, turns as i64, |x, y, turn| {
+                values[(x + skew * y - turn).rem_euclid(wide.min(count)) as usize]
+            });
             let column = read(&write_of_ranks(&all, turns), &all);
             for (place, &value) in all.iter().enumerate() {
                 prop_assert_eq!(column.at(place as u64), Some(value));

@@ -59,13 +59,20 @@ fn programs() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
-    fn what_is_repeated_is_as_if_it_were_added_as_often(before in programs(), body in programs(), times in 1u64..40, behind in programs()) {
+    fn what_is_repeated_is_as_if_it_were_added_as_often(
+        before in programs(),
+        body in programs(),
+        times in 1u64..40,
+        behind in programs(),
+    ) {
         let body = &body[..body.len().min(50)];
         let (before, behind) = (&before[..before.len().min(200)], &behind[..behind.len().min(200)]);
         let mut grammar = Grammar::default();
         let mut cursor = Cursor::default();
         before.iter().for_each(|&symbol| grammar.add(&mut cursor, symbol));
-        grammar.repeat(&mut cursor, times, |grammar, cursor| body.iter().for_each(|&symbol| grammar.add(cursor, symbol)));
+        grammar.repeat(&mut cursor, times, |grammar, cursor| {
+            body.iter().for_each(|&symbol| grammar.add(cursor, symbol))
+        });
         behind.iter().for_each(|&symbol| grammar.add(&mut cursor, symbol));
         let stack = grammar.close(&mut cursor);
         let mut one_by_one = Cursor::default();

@@ -58,7 +58,8 @@ impl<'r> Changes<'r> {
             let meant: Vec<Site> = places.iter().filter(is_meant).copied().collect();
             if meant.is_empty() {
                 return Err(format!(
-                    "nothing in the trace is called at '{name}': write a call site as `xsim trace show` has it (solve.c:31 step), its file and line, its function, or a function of MPI"
+                    "nothing in the trace is called at '{name}': write a call site as `xsim trace show` has \
+                     it (solve.c:31 step), its file and line, its function, or a function of MPI"
                 ));
             }
             changes.of.extend(meant.into_iter().map(|place| (place, *change)));

@@ -274,7 +274,8 @@ impl<'t> CallResizer<'t> {
         };
         if size % element != 0 {
             return Err(format!(
-                "its {bytes} bytes become {size}, and elements of its datatype have {element}: round to what fits all datatypes, such as {element} * ceil(... / {element})"
+                "its {bytes} bytes become {size}, and elements of its datatype have {element}: round to what \
+                 fits all datatypes, such as {element} * ceil(... / {element})"
             ));
         }
         i64::try_from(size / element)
@@ -287,7 +288,8 @@ impl<'t> CallResizer<'t> {
         let pairs = self.known.iter().zip(self.known.iter().skip(1));
         match pairs.into_iter().find(|((_, less), (_, more))| more < less) {
             Some(((from, less), (to, more))) => Err(format!(
-                "{from} bytes become {less}, but {to} bytes become {more}: sizes must not fall where they rose, since a receive may have more room than its message needs"
+                "{from} bytes become {less}, but {to} bytes become {more}: sizes must not fall where they \
+                 rose, since a receive may have more room than its message needs"
             )),
             None => Ok(()),
         }

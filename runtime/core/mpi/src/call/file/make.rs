@@ -27,7 +27,8 @@ pub(super) fn open(
         |contribution: &Contribution| !matches!(contribution, Contribution::File(other, _) if other == amode);
     if let Some((member, ..)) = contributions.iter().find(|(.., contribution)| differs(contribution)) {
         let text = format!(
-            "rank {member} of the communicator opens the file with another amode than rank 0: all must give the same"
+            "rank {member} of the communicator opens the file with another amode than rank 0: all must give \
+             the same"
         );
         return Err(Failure::new(ErrorClass::NOT_SAME, text));
     }

@@ -45,7 +45,9 @@ fn make(
 
 macro_rules! flavors {
     ($($name:ident $flavor:ident;)*) => { $(
-        pub(super) fn $name(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<AgreedHandles> {
+        pub(super) fn $name(
+            _: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions
+        ) -> Result<AgreedHandles> {
             let owner = contributions[0].1;
             make(objects, comm, Flavor::$flavor, owner, parts(&contributions))
         }
@@ -72,8 +74,9 @@ pub(super) fn shared(
         return Err(Failure::new(
             ErrorClass::RMA_SHARED,
             format!(
-                "rank {far} of MPI_COMM_WORLD is on another process of this run, so that its memory cannot be shared: use a communicator of \
-                 MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, and processes that do not cut the nodes of the machine"
+                "rank {far} of MPI_COMM_WORLD is on another process of this run, so that its memory cannot \
+                 be shared: use a communicator of MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, and \
+                 processes that do not cut the nodes of the machine"
             ),
         ));
     }

@@ -55,7 +55,8 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("nic", "bandwidth of the link from an endpoint into the network (as the network's)"),
     (
         "nicq",
-        "rr: an interface serves its pairs of source and destination in turn, a packet each (MPI programs' default); fifo: whole messages in their order (synthetic traffic's)",
+        "rr: an interface serves its pairs of source and destination in turn, a packet each (MPI programs' \
+         default); fifo: whole messages in their order (synthetic traffic's)",
     ),
     ("ejection", "bandwidth of the link from the network to an endpoint (as the network's)"),
     ("vcs", "virtual channels of a link (as many as the routing needs)"),
@@ -72,16 +73,19 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("crossbar", "yes: an input sends to one output at a time; islip: the same, matched once a cycle (no)"),
     (
         "cycle",
-        "with crossbar=islip, time between two matchings (what a whole packet takes on a link); with switching=wormhole, a router's clock (what a flit takes)",
+        "with crossbar=islip, time between two matchings (what a whole packet takes on a link); with \
+         switching=wormhole, a router's clock (what a flit takes)",
     ),
     ("speedup", "with switching=wormhole, steps of a router in a cycle (1)"),
     (
         "queue",
-        "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and crossbar=yes at least)",
+        "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and \
+         crossbar=yes at least)",
     ),
     (
         "turnaround",
-        "with queue=fifo or switching=wormhole, time from a packet's leaving until the next of its virtual channel asks for an output (0ns)",
+        "with queue=fifo or switching=wormhole, time from a packet's leaving until the next of its virtual \
+         channel asks for an output (0ns)",
     ),
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
@@ -93,13 +97,14 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("level", "packet (messages are cut into packets) or flow (messages share links max-min fair)"),
     (
         "flowmin",
-        "with level=flow, bytes from which on a message is a flow; shorter ones wait in interfaces alone (4KiB)",
+        "with level=flow, bytes from which on a message is a flow; shorter ones wait in interfaces alone \
+         (4KiB)",
     ),
     ("nics", "under MPI, interfaces of a node, each an endpoint of the network (1)"),
     ("rail", "with nics, the interface of a message: rank, socket, peer or stripe (rank)"),
     (
         "wired",
-        "with nics, consecutive nodes whose first interfaces are consecutive endpoints, then their second ones (1)",
+        "with nics, nodes in a row whose first interfaces are endpoints in a row, then their second ones (1)",
     ),
 ];
 
@@ -173,7 +178,8 @@ fn flow_min(parameters: &KeyedValues) -> Result<Option<u64>, Wrong> {
                 COMMON_KEYS.iter().map(|(key, _)| *key).filter(|key| !KEYS_OF_FLOWS.contains(key));
             if let Some(key) = of_packets.chain(KEYS_OF_PACKETS).find(|key| parameters.text(key).is_some()) {
                 let why = format!(
-                    "{key}=... is for packets; level=flow has neither packets nor buffers, so leave {key}= out or take level=packet"
+                    "{key}=... is for packets; level=flow has neither packets nor buffers, so leave {key}= \
+                     out or take level=packet"
                 );
                 return Err(parameters.wrong(key, why));
             }
@@ -195,7 +201,8 @@ fn interface_queue(parameters: &KeyedValues) -> Result<Option<bool>, Wrong> {
         Some("fifo") => Ok(Some(false)),
         Some(other) => {
             let why = format!(
-                "nicq={other} is neither rr (a packet of each pair in turn) nor fifo (whole messages in their order)"
+                "nicq={other} is neither rr (a packet of each pair in turn) nor fifo (whole messages in \
+                 their order)"
             );
             Err(parameters.wrong("nicq", why))
         }
@@ -303,7 +310,8 @@ fn inputs(parameters: &KeyedValues, switching: &mut Switching, by_flits: bool) -
         Some("fifo") => Some(turnaround.unwrap_or(Span::ZERO).as_ps()),
         Some(other) => {
             let why = format!(
-                "queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)"
+                "queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual \
+                 channel)"
             );
             return Err(parameters.wrong("queue", why));
         }
@@ -322,7 +330,8 @@ fn inputs(parameters: &KeyedValues, switching: &mut Switching, by_flits: bool) -
 fn worm(parameters: &KeyedValues, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, Wrong> {
     if let Some(key) = ["queue", "crossbar"].into_iter().find(|key| parameters.text(key).is_some()) {
         let why = format!(
-            "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out"
+            "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of \
+             their own; leave it out"
         );
         return Err(parameters.wrong(key, why));
     }
@@ -350,7 +359,8 @@ fn bias(parameters: &KeyedValues, default_routing: &str) -> Result<u64, Wrong> {
     let chunk = parameters.bytes("chunk", 64, 1)?;
     let routing = parameters.text("routing").unwrap_or(default_routing);
     if parameters.text("bias").is_some() && !matches!(routing, "ugal-l" | "ugal-g" | "par") {
-        let why = "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par";
+        let why = "bias=... is for routings that choose between the minimal path and a detour; add \
+            routing=ugal-l, ugal-g or par";
         return Err(parameters.wrong("bias", why));
     }
     parameters

@@ -107,18 +107,28 @@ fn traffic_past_the_end_is_an_error_on_any_number_of_threads() {
 proptest! {
     /// Checks that messages near the end of virtual time are delivered as early ones are, up to that end.
     #[test]
-    fn time_never_wraps(late in 0u64..40_000_000, sizes in prop::collection::vec(0u64..30_000, 1..8), cut: bool) {
+    fn time_never_wraps(
+        late in 0u64..40_000_000,
+        sizes in prop::collection::vec(0u64..30_000, 1..8),
+        cut: bool,
+    ) {
         let spec = format!("mesh:3,l=30ns,packet=1KiB,switching={}", if cut { "cut" } else { "saf" });
         let early = drain(&mut network(&spec), &sizes.iter().map(|&bytes| (0, bytes)).collect::<Vec<_>>());
         let mut end = network(&spec);
         let start = u64::MAX - late;
         let found = drain(&mut end, &sizes.iter().map(|&bytes| (start, bytes)).collect::<Vec<_>>());
-        let expected: Vec<_> = early.iter().filter_map(|d| Some(Delivered { at: Time::from_ps(start.checked_add(d.at.as_ps())?), ..*d })).collect();
+        let expected: Vec<_> = early
+            .iter()
+            .filter_map(|d| Some(Delivered { at: Time::from_ps(start.checked_add(d.at.as_ps())?), ..*d }))
+            .collect();
         // What happens in the very last step may be left out. By time and not by count: messages without
         // bytes come with others, and many short packets may be one step.
         prop_assert!(expected.starts_with(&found), "{found:?} of {expected:?}");
         let last_step = Time::from_ps(u64::MAX - 1_000_000);
-        prop_assert!(expected[found.len()..].iter().all(|delivered| delivered.at > last_step), "{found:?} of {expected:?}");
+        prop_assert!(
+            expected[found.len()..].iter().all(|delivered| delivered.at > last_step),
+            "{found:?} of {expected:?}"
+        );
         prop_assert_eq!(end.stuck().is_some(), found.len() < sizes.len());
     }
 }

@@ -248,8 +248,10 @@ proptest! {
         seed in prop::collection::vec(any::<u32>(), 60),
     ) {
         let count = flows(SMALL[kind]).endpoints() as u32;
-        let messages: Vec<Sent> =
-            messages.into_iter().map(|(at, from, to, bytes)| (1_000_000 * at, from % count, to % count, bytes)).collect();
+        let messages: Vec<Sent> = messages
+            .into_iter()
+            .map(|(at, from, to, bytes)| (1_000_000 * at, from % count, to % count, bytes))
+            .collect();
         // Short messages of one interface are served in the order in which they were sent.
         let spec = format!("{},flowmin=0", SMALL[kind]);
         let mut order: Vec<usize> = (0..messages.len()).collect();

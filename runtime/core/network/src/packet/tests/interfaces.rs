@@ -93,9 +93,12 @@ proptest! {
     ) {
         messages.sort_by_key(|message| message.0);
         messages.iter_mut().for_each(|message| message.0 *= 997);
-        let sent: Vec<_> = messages.iter().map(|&(at, destination, bytes)| (at, 0, destination, bytes)).collect();
+        let sent: Vec<_> =
+            messages.iter().map(|&(at, destination, bytes)| (at, 0, destination, bytes)).collect();
         for (queue, in_turn) in [("rr", true), ("fifo", false)] {
-            let mut star = network(&format!("star:n=6,packet={PACKET},outq=0,l=0,b=100Gbps,router=0,buf=1MiB,nicq={queue}"));
+            let mut star = network(&format!(
+                "star:n=6,packet={PACKET},outq=0,l=0,b=100Gbps,router=0,buf=1MiB,nicq={queue}"
+            ));
             let found = arrivals(&mut star, &sent);
             // Nothing else uses the second link of a message: its last packet passes that at once, behind
             // shorter ones of its pair.
@@ -105,11 +108,17 @@ proptest! {
             order.sort_by_key(|&message| expected[message]);
             for message in order {
                 let (_, destination, bytes) = messages[message];
-                let last = match bytes % PACKET { 0 if bytes > 0 => PACKET, rest => rest.max(1) };
+                let last = match bytes % PACKET {
+                    0 if bytes > 0 => PACKET,
+                    rest => rest.max(1),
+                };
                 prop_assert!(found[message] >= expected[message] + last * SLOT / PACKET);
                 let behind = ends.insert(destination, found[message]).unwrap_or(0);
                 prop_assert!(found[message] >= behind);
-                prop_assert!(found[message] <= expected[message] + SLOT + last * SLOT / PACKET, "{queue}: {message} of {messages:?}");
+                prop_assert!(
+                    found[message] <= expected[message] + SLOT + last * SLOT / PACKET,
+                    "{queue}: {message} of {messages:?}"
+                );
             }
         }
     }

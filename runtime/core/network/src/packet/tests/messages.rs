@@ -42,7 +42,8 @@ proptest! {
     #[test]
     fn every_message_comes_once_in_order_however_time_is_advanced(
         kind in 0..SMALL.len(),
-        mut messages in prop::collection::vec((0u64..3_000_000, any::<u32>(), any::<u32>(), 0u64..20_000), 1..60),
+        mut messages in
+            prop::collection::vec((0u64..3_000_000, any::<u32>(), any::<u32>(), 0u64..20_000), 1..60),
         step in 1u64..1_000_000,
         is_flow: bool,
     ) {

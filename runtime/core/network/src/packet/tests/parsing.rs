@@ -78,7 +78,12 @@ fn graph(text: &str) -> Result<RouterGraph, String> {
 
 #[test]
 fn graph_files_are_read_with_names_latencies_and_bandwidths() {
-    let text = "# two switches\nrouter a endpoints=2\nrouter b endpoints=1\nrouter c\nlink a c l=5ns b=40Gbps\nlink c b\n\n";
+    let text = "# two switches\n\
+        router a endpoints=2\n\
+        router b endpoints=1\n\
+        router c\n\
+        link a c l=5ns b=40Gbps\n\
+        link c b\n\n";
     let (graph, links) = RouterGraph::parse(text, Span::from_ns(10), Bandwidth::from_gbps(100)).unwrap();
     assert_eq!((graph.routers(), graph.endpoints(), links.len()), (3, 3, 2));
     assert_eq!(graph.link(0, 0), 1);
@@ -112,11 +117,67 @@ fn a_disconnected_graph_is_refused() {
 
 proptest! {
     #[test]
-    fn no_specification_panics(pieces in prop::collection::vec(prop::sample::select(vec![
-        "fattree:", "torus:", "mesh:", "dragonfly:", "dragonflyplus:", "slimfly:", "hyperx:", "star:", "twistedtorus:", "taperedtree:", "graph:",
-        "m=4", "n=3", "m=3", "8x8", "4x", "x", ",", "=", ":", "l=", "b=", "1ns", "100Gbps", "0", "vcs=", "buf=", "64KiB", "p=1", "a=2", "h=1", "g=3",
-        "q=5", "routing=", "minimal", "valiant", "dor", "switching=cut", "switching=wormhole", "speedup=2", "bias=", "classes=2", "queue=fifo", "crossbar=islip", "turnaround=", "cycle=", "weights=", "3:1", "4294967295", "é", " ", "down=4x2", "up=2", "twist=1",
-    ]), 0..12)) {
+    fn no_specification_panics(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "fattree:",
+                "torus:",
+                "mesh:",
+                "dragonfly:",
+                "dragonflyplus:",
+                "slimfly:",
+                "hyperx:",
+                "star:",
+                "twistedtorus:",
+                "taperedtree:",
+                "graph:",
+                "m=4",
+                "n=3",
+                "m=3",
+                "8x8",
+                "4x",
+                "x",
+                ",",
+                "=",
+                ":",
+                "l=",
+                "b=",
+                "1ns",
+                "100Gbps",
+                "0",
+                "vcs=",
+                "buf=",
+                "64KiB",
+                "p=1",
+                "a=2",
+                "h=1",
+                "g=3",
+                "q=5",
+                "routing=",
+                "minimal",
+                "valiant",
+                "dor",
+                "switching=cut",
+                "switching=wormhole",
+                "speedup=2",
+                "bias=",
+                "classes=2",
+                "queue=fifo",
+                "crossbar=islip",
+                "turnaround=",
+                "cycle=",
+                "weights=",
+                "3:1",
+                "4294967295",
+                "é",
+                " ",
+                "down=4x2",
+                "up=2",
+                "twist=1",
+            ]),
+            0..12,
+        ),
+    ) {
         if let Ok(spec) = parse(&pieces.concat()) {
             // Building takes memory by the sizes given; those in the pieces are small, but not concatenated.
             if !spec.text().contains("4294967295") && spec.text().len() < 60 {
@@ -126,7 +187,8 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics_the_readers(text in "(router|link|port|#| |\n|[ab0-9=]|endpoints=|l=|b=|ns|Gbps|é){0,40}") {
+    fn no_text_panics_the_readers(text in "(router|link|port|#| |\n\
+        |[ab0-9=]|endpoints=|l=|b=|ns|Gbps|é){0,40}") {
         let _ = graph(&text);
         let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
         let _ = Failures::parse(&text, &*fabric.topology);

@@ -30,7 +30,12 @@ fn diameter(topology: &dyn Topology) -> u32 {
 
 /// Cables between the first and the second half of the routers that have endpoints on the same side.
 fn cut(topology: &dyn Topology, first: impl Fn(u32) -> bool) -> usize {
-    let crosses = |router: u32, port| matches!(topology.neighbor(router, port), Neighbor::Router { router: other, .. } if first(router) && !first(other));
+    let crosses = |router: u32, port| {
+        matches!(
+            topology.neighbor(router, port),
+            Neighbor::Router { router: other, .. } if first(router) && !first(other)
+        )
+    };
     (0..topology.routers())
         .flat_map(|router| (0..topology.radix()).map(move |port| (router, port)))
         .filter(|&(r, p)| crosses(r, p))

@@ -82,7 +82,8 @@ fn few_channels_and_long_packets_saturate_where_booksim2_does() {
 
 #[test]
 fn a_ring_keeps_what_booksim2_keeps_past_its_peak() {
-    let spec = "torus:8x8,rings=dateline,l=2ns,credit=1ns,b=64Gbps,router=1ns,chunk=8,turnaround=2ns,switching=wormhole,outq=0,buf=64B,vcs=8,packet=8";
+    let spec = "torus:8x8,rings=dateline,l=2ns,credit=1ns,b=64Gbps,router=1ns,chunk=8,turnaround=2ns,\
+        switching=wormhole,outq=0,buf=64B,vcs=8,packet=8";
     for (pattern, accepted) in [("tornado", 0.0859), ("bit-complement", 0.3371)] {
         let found = sweep(&traffic(spec, pattern, 8, 0.9, 1500), &[0.9], &|_, _| ()).unwrap().saturation;
         assert!((found / accepted - 1.0).abs() < 0.05, "{pattern}: {found} against {accepted}");
@@ -93,7 +94,8 @@ fn a_ring_keeps_what_booksim2_keeps_past_its_peak() {
 fn a_faster_router_carries_more_through_few_channels() {
     let accepted = |router: &str| {
         let spec = format!(
-            "mesh:8x8,vcs=2,l=1ns,credit=0ns,b=64Gbps,chunk=8,packet=8,switching=wormhole,buf=64B,outq=64,{router}"
+            "mesh:8x8,vcs=2,l=1ns,credit=0ns,b=64Gbps,chunk=8,packet=8,switching=wormhole,buf=64B,outq=64,\
+             {router}"
         );
         sweep(&traffic(&spec, "uniform", 8, 0.6, 1500), &[0.6], &|_, _| ()).unwrap().saturation
     };

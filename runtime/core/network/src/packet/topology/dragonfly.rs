@@ -30,7 +30,8 @@ impl Dragonfly {
         let links = u64::from(a) * u64::from(h);
         if u64::from(g) > links + 1 {
             return Err(format!(
-                "a dragonfly with a={a} routers a group and h={h} global links a router reaches at most a*h+1 = {} groups, so g={g} leaves groups unreachable",
+                "a dragonfly with a={a} routers a group and h={h} global links a router reaches at most \
+                 a*h+1 = {} groups, so g={g} leaves groups unreachable",
                 links + 1
             ));
         }

@@ -25,7 +25,8 @@ impl DragonflyPlus {
         let links = u64::from(a) * u64::from(h);
         if u64::from(g) > links + 1 {
             return Err(format!(
-                "a dragonfly plus with a={a} spines a group and h={h} global links a spine reaches at most a*h+1 = {} groups, so g={g} leaves groups unreachable",
+                "a dragonfly plus with a={a} spines a group and h={h} global links a spine reaches at most \
+                 a*h+1 = {} groups, so g={g} leaves groups unreachable",
                 links + 1
             ));
         }

@@ -51,7 +51,8 @@ impl RouterGraph {
                 ["router", name, options @ ..] => reader.router(name, options),
                 ["link", a, b, options @ ..] => reader.link(a, b, options, latency, bandwidth),
                 _ => Err(format!(
-                    "'{line}' is neither 'router NAME [endpoints=N]' nor 'link NAME NAME [l=10ns] [b=100Gbps]'"
+                    "'{line}' is neither 'router NAME [endpoints=N]' nor 'link NAME NAME [l=10ns] \
+                     [b=100Gbps]'"
                 )),
             };
             result.map_err(|e| format!("line {}: {e}", index + 1))?;

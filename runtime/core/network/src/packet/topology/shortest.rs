@@ -35,7 +35,8 @@ impl Shortest {
         let bytes = homes.len() as u64 * routers as u64;
         if bytes > 4 << 30 {
             return Err(format!(
-                "the table of distances between {routers} routers would need {:.1} GiB (limit 4 GiB); use a topology with computed routes or fewer routers",
+                "the table of distances between {routers} routers would need {:.1} GiB (limit 4 GiB); use a \
+                 topology with computed routes or fewer routers",
                 bytes as f64 / (1u64 << 30) as f64
             ));
         }
@@ -64,7 +65,8 @@ impl Shortest {
                 homes.iter().find(|(other, _)| this.distances[row * routers + *other as usize] == u8::MAX)
             {
                 return Err(format!(
-                    "there is no way from endpoint {other} to endpoint {endpoint}: the network is disconnected"
+                    "there is no way from endpoint {other} to endpoint {endpoint}: the network is \
+                     disconnected"
                 ));
             }
             let farthest = homes

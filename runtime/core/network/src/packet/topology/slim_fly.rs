@@ -23,7 +23,10 @@ impl SlimFly {
     /// The error is a sentence about `q`.
     pub(crate) fn new(q: u32, p: Option<u32>) -> Result<SlimFly, String> {
         let field = (3..=400).contains(&q).then(|| GaloisField::new(q)).flatten().ok_or_else(|| {
-            format!("a slim fly needs a power of a prime from 3 to 400, not {q}; take for example 5, 7, 8, 9, 11, 13, 16, 17, 19, 25 or 27")
+            format!(
+                "a slim fly needs a power of a prime from 3 to 400, not {q}; take for example 5, 7, 8, 9, \
+                 11, 13, 16, 17, 19, 25 or 27"
+            )
         })?;
         let collect = |exponents: &mut dyn Iterator<Item = u32>| {
             let mut members: Vec<u32> = exponents.map(|exponent| field.power(exponent)).collect();

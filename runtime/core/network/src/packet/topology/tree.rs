@@ -47,7 +47,8 @@ impl FatTree {
         let product = |values: &[u32]| values.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
         let too_large = || {
             format!(
-                "a fat tree of this size has more than 2^29 endpoints or switches; make it smaller than {name}"
+                "a fat tree of this size has more than 2^29 endpoints or switches; make it smaller than \
+                 {name}"
             )
         };
         let endpoints = product(down).filter(|&n| n < 1 << 29).ok_or_else(too_large)?;

@@ -136,13 +136,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn members_get_what_the_collective_means_on_any_number_of_processes(
-        kind in 0usize..Kind::ALL.len(), size in 1u32..20, root in 0u32..20, lanes in 0u64..4, commutative in any::<bool>(),
-        irregular in any::<bool>(), cuts in proptest::collection::vec(0u32..70, 0..4), seed in 0u64..100,
+        kind in 0usize..Kind::ALL.len(),
+        size in 1u32..20,
+        root in 0u32..20,
+        lanes in 0u64..4,
+        commutative in any::<bool>(),
+        irregular in any::<bool>(),
+        cuts in proptest::collection::vec(0u32..70, 0..4),
+        seed in 0u64..100,
     ) {
         let kind = Kind::ALL[kind];
         prop_assume!(kind != Kind::Neighbor);
         let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
-        let uneven = irregular && matches!(kind, Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter);
+        let uneven = irregular
+            && matches!(
+                kind,
+                Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter
+            );
         let bytes = match kind {
             Kind::Barrier => 0,
             Kind::ReduceScatter => lanes * ELEMENT * u64::from(size),
@@ -158,18 +168,38 @@ proptest! {
         let case = Case::new(shape, |from, to| (u64::from(from) * 7 + u64::from(to) * 5 + seed) % 4);
         for algorithm in of(kind).filter(|algorithm| (algorithm.supports)(&case.shape)) {
             let schedule = algorithm.schedule(&case.shape, &Parameters::default());
-            let mut reduce = |_: u32, left: &[u8], right: &mut Vec<u8>| *right = combine(case.shape.commutative, left, right);
+            let mut reduce = |_: u32, left: &[u8], right: &mut Vec<u8>| {
+                *right = combine(case.shape.commutative, left, right)
+            };
             let (outputs, faults) = outputs(&schedule, &case, &case.inputs, &mut reduce, &cuts);
             prop_assert!(faults.is_empty(), "{}: {faults:?}", algorithm.name);
-            for (rank, expected) in case.expected.iter().enumerate().filter_map(|(rank, expected)| Some((rank, expected.as_ref()?))) {
-                prop_assert_eq!(&outputs[rank], expected, "{} of {:?}, member {}", algorithm.name, case.shape, rank);
+            for (rank, expected) in case
+                .expected
+                .iter()
+                .enumerate()
+                .filter_map(|(rank, expected)| Some((rank, expected.as_ref()?)))
+            {
+                prop_assert_eq!(
+                    &outputs[rank],
+                    expected,
+                    "{} of {:?}, member {}",
+                    algorithm.name,
+                    case.shape,
+                    rank
+                );
             }
         }
     }
 
     #[test]
-    fn any_schedule_does_one_step_after_the_other(schedule in random_schedule(), cuts in proptest::collection::vec(0u32..70, 0..4), seed in any::<u8>()) {
-        let inputs: Vec<Vec<u8>> = (0..schedule.size as u8).map(|rank| (0..BYTES as u8).map(|at| rank ^ at.wrapping_mul(seed)).collect()).collect();
+    fn any_schedule_does_one_step_after_the_other(
+        schedule in random_schedule(),
+        cuts in proptest::collection::vec(0u32..70, 0..4),
+        seed in any::<u8>(),
+    ) {
+        let inputs: Vec<Vec<u8>> = (0..schedule.size as u8)
+            .map(|rank| (0..BYTES as u8).map(|at| rank ^ at.wrapping_mul(seed)).collect())
+            .collect();
         let members = shape(Kind::Allreduce, schedule.size, BYTES);
         let schedule: Rc<dyn Schedule> = Rc::new(schedule);
         let expected = plain(&*schedule, &members, &inputs);

@@ -1,6 +1,6 @@
 //! What a library for one MPI offers: the C functions behind its one symbol, [`SYMBOL`].
 //!
-//! This file is compiled into both sides, which are built apart.
+//! Both sides are built apart, each with this crate.
 
 /// The version of [`NativeFunctions`]; both sides must have the same.
 pub const VERSION: u32 = 2;

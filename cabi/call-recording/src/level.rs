@@ -5,6 +5,7 @@
 pub struct NestingLevel {
     /// 0 of the rank's first thread.
     pub thread: u32,
+    /// Callbacks around the call.
     pub depth: u32,
 }
 

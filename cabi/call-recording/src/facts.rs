@@ -7,11 +7,11 @@
 //! differs in buffers and addresses alone, and in ranks that are as far from the caller; calls that differ in
 //! words may still be equal.
 
-use super::arguments::{ArgumentRegisters, Handles};
-use super::host;
-use super::objects::{self, RelativeBase, TracedObjects};
-use super::parameter::{ArgumentIntent, Kind, Length, RecordedParameter};
+use crate::arguments::{ArgumentRegisters, Handles};
 use crate::constants::MPI_IN_PLACE;
+use crate::host::Host;
+use crate::objects::{self, RelativeBase, TracedObjects};
+use crate::parameter::{ArgumentIntent, Kind, Length, RecordedParameter};
 use engine::Time;
 use rank::Addr;
 use recorder::{CallKey, Class, ObjectArgument, distance};
@@ -133,11 +133,11 @@ pub struct Facts {
 impl Facts {
     /// Puts what is known on entry into `words`, behind `head`.
     #[inline]
-    pub fn tell(
+    pub fn tell<H: Host>(
         &self,
         head: u64,
-        call: &ArgumentRegisters,
-        objects: &mut TracedObjects,
+        call: &ArgumentRegisters<H>,
+        objects: &mut TracedObjects<H>,
         words: &mut Vec<u64>,
     ) {
         words.clear();
@@ -146,9 +146,9 @@ impl Facts {
     }
 
     /// Returns what is known of a call beside its words.
-    pub fn of(call: &ArgumentRegisters, objects: &mut TracedObjects) -> Facts {
+    pub fn of<H: Host>(call: &ArgumentRegisters<H>, objects: &mut TracedObjects<H>) -> Facts {
         let comm = call.comm();
-        let position = comm.and_then(host::position).unwrap_or_else(host::world);
+        let position = comm.and_then(H::position).unwrap_or_else(H::world);
         let comm = comm
             .filter(|&comm| comm >= objects::PREDEFINED)
             .map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
@@ -173,11 +173,11 @@ impl Facts {
     }
 
     /// As recorders have it, with the results of a call that was successful, behind what is in `words`.
-    pub fn brief<'w>(
+    pub fn brief<'w, H: Host>(
         &self,
         (rank, entered): (u32, Time),
-        call: &ArgumentRegisters,
-        objects: &mut TracedObjects,
+        call: &ArgumentRegisters<H>,
+        objects: &mut TracedObjects<H>,
         words: &'w mut Vec<u64>,
     ) -> CallKey<'w> {
         call.facts_of_results(self.position, objects, words);
@@ -199,7 +199,7 @@ const MADE: u64 = 1 << 63;
 
 /// An object of the standard by its handle, another by what a trace calls it.
 #[inline]
-fn object(class: Class, handle: usize, objects: &mut TracedObjects) -> u64 {
+fn object<H: Host>(class: Class, handle: usize, objects: &mut TracedObjects<H>) -> u64 {
     if handle < objects::PREDEFINED {
         return handle as u64;
     }
@@ -210,13 +210,13 @@ fn object(class: Class, handle: usize, objects: &mut TracedObjects) -> u64 {
     }
 }
 
-impl ArgumentRegisters {
+impl<H: Host> ArgumentRegisters<H> {
     // A word for each step; then the requests, and behind them what datatypes of the program are.
     fn facts_on_entry(
         &self,
         before: impl Iterator<Item = usize>,
         of: &Facts,
-        objects: &mut TracedObjects,
+        objects: &mut TracedObjects<H>,
         facts: &mut Vec<u64>,
     ) {
         let Some(steps) = &self.plan.facts else { return };
@@ -251,7 +251,7 @@ impl ArgumentRegisters {
             for step in steps.entry.iter().filter(|step| step.fact == Fact::Datatype) {
                 let handle = self.given(step) as usize;
                 if handle >= objects::PREDEFINED {
-                    facts.extend(objects::size_and_extent(handle));
+                    facts.extend(objects::size_and_extent::<H>(handle));
                 }
             }
         }
@@ -282,7 +282,7 @@ impl ArgumentRegisters {
 
     /// The requests that were told on entry and that the call has replaced since are none any more, where
     /// they have a slot and nothing else.
-    pub fn forget_told(&self, facts: &[u64], objects: &mut TracedObjects) {
+    pub fn forget_told(&self, facts: &[u64], objects: &mut TracedObjects<H>) {
         let told = self.requests_told(facts);
         if told.is_empty() {
             return;
@@ -295,7 +295,7 @@ impl ArgumentRegisters {
     }
 
     /// The requests that were told on entry, whose handles the call may have replaced since.
-    pub fn requests_on_entry(&self, facts: &[u64], objects: &TracedObjects) -> Handles {
+    pub fn requests_on_entry(&self, facts: &[u64], objects: &TracedObjects<H>) -> Handles {
         let handle = |&told: &u64| match told & MADE {
             0 => told as usize,
             _ => objects.request((told ^ MADE) as u32).unwrap_or_default(),
@@ -303,7 +303,7 @@ impl ArgumentRegisters {
         self.requests_told(facts).iter().map(handle).collect()
     }
 
-    fn facts_of_results(&self, position: RelativeBase, objects: &mut TracedObjects, facts: &mut Vec<u64>) {
+    fn facts_of_results(&self, position: RelativeBase, objects: &mut TracedObjects<H>, facts: &mut Vec<u64>) {
         let Some(steps) = &self.plan.facts else { return };
         let found = self.has_found();
         facts.push(u64::from(found));
@@ -315,7 +315,7 @@ impl ArgumentRegisters {
             match kind {
                 Kind::Status => {
                     for k in 0..self.handles(index) {
-                        let status = host::status(Addr(word as usize), k);
+                        let status = H::status(Addr(word as usize), k);
                         let rest = u64::from(status.tag as u32) | u64::from(status.cancelled) << 32;
                         facts.extend([relative(status.source, position), rest, status.bytes as u64]);
                     }

@@ -1,10 +1,10 @@
 //! Plans of functions, which follow from their parameters alone and are made once: a call finds its
 //! communicator, its flag and its statuses by place, not by name.
 
-use super::facts::EncodingSteps;
-use super::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
-use super::sent::SentParameters;
+use crate::facts::EncodingSteps;
 use crate::function::{Function, NAMES};
+use crate::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
+use crate::sent::SentParameters;
 use recorder::Class;
 use std::sync::LazyLock;
 
@@ -56,7 +56,8 @@ pub struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// That of a function, in the variant of large counts or the plain one; O(1) once it was asked for.
+    /// The plan of a function, in the variant of large counts or the plain one; O(1) after the first call.
+    #[inline]
     pub fn of(function: Function, large: bool) -> &'static ReadPlan {
         static PLANS: [LazyLock<Box<[ReadPlan]>>; 2] =
             [LazyLock::new(|| plans(false)), LazyLock::new(|| plans(true))];
@@ -125,6 +126,13 @@ fn plans(large: bool) -> Box<[ReadPlan]> {
         .zip(PARAMETERS)
         .map(|(function, parameters)| ReadPlan::new(function, parameters, large))
         .collect()
+}
+
+impl Function {
+    /// Returns how many words a call of it has, the lengths of Fortran's texts apart.
+    pub fn parameters(self, large: bool) -> usize {
+        ReadPlan::of(self, large).length
+    }
 }
 
 impl RecordedParameter {

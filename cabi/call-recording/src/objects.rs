@@ -1,14 +1,15 @@
 //! The objects of one rank by name or number. Handles are reused and differ from one number of processes to
 //! another; numbers count what the rank has seen.
 
-use super::host;
-use super::parameter::HANDLES;
 use crate::function::Function;
+use crate::host::Host;
+use crate::parameter::HANDLES;
 use recorder::slots::Slots;
 use recorder::{Class, CommMembership, Leftover, ObjectArgument, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
@@ -26,7 +27,7 @@ pub struct Pending {
 }
 
 /// The objects that a rank has seen and not freed.
-pub struct TracedObjects {
+pub struct TracedObjects<H> {
     /// All but requests that are kept in `requests`.
     others: Option<Rc<Others>>,
     /// Requests, unless a recorder records the results of receives. They have no other number then.
@@ -35,6 +36,7 @@ pub struct TracedObjects {
     pending: Option<Box<FxHashMap<u64, Pending>>>,
     /// The call under way, which makes what is seen for the first time, and its site.
     pub maker: (Function, u32),
+    host: PhantomData<H>,
 }
 
 /// Objects that ranks which did alike have seen: kept once for all of these.
@@ -178,6 +180,7 @@ fn key(class: Class, handle: usize) -> u64 {
 pub const PREDEFINED: usize = 0x1000;
 
 /// The name of a predefined handle; O(1).
+#[inline]
 pub fn name(handle: usize) -> Option<&'static str> {
     static NAMES: LazyLock<Vec<Option<&'static str>>> = LazyLock::new(|| {
         let mut names = vec![None; PREDEFINED];
@@ -187,14 +190,15 @@ pub fn name(handle: usize) -> Option<&'static str> {
     if handle < PREDEFINED { NAMES[handle] } else { None }
 }
 
-impl TracedObjects {
+impl<H: Host> TracedObjects<H> {
     /// Makes the objects of a rank that has seen nothing. With `matches`, facts about its requests are kept.
-    pub fn new(matches: bool) -> TracedObjects {
+    pub fn new(matches: bool) -> TracedObjects<H> {
         TracedObjects {
             others: None,
             requests: Slots::default(),
             pending: matches.then(Box::default),
             maker: (Function::Init, 0),
+            host: PhantomData,
         }
     }
 
@@ -286,7 +290,7 @@ impl TracedObjects {
                 pending.remove(&key);
             }
         }
-        host::forget(class, handle);
+        H::forget(class, handle);
     }
 
     /// Stores the facts about a request or a probed message, with its number filled in, if such facts are
@@ -322,7 +326,7 @@ impl TracedObjects {
             && before != handle
         {
             self.requests.free_slot(slot);
-            host::forget(Class::Request, before);
+            H::forget(Class::Request, before);
         }
     }
 
@@ -342,7 +346,7 @@ impl TracedObjects {
 
     /// A communicator; unknown where the handle is none.
     fn comm(&mut self, handle: usize) -> Value {
-        match host::membership(handle) {
+        match H::membership(handle) {
             Some(comm) => Value::Comm {
                 object: self.object(Class::Comm, handle),
                 context: Some(comm.context),
@@ -360,7 +364,7 @@ impl TracedObjects {
 
     /// A datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
-        match host::datatype(handle) {
+        match H::datatype(handle) {
             Some((size, extent)) => {
                 Value::Datatype { object: self.object(Class::Datatype, handle), size, extent }
             }
@@ -383,8 +387,8 @@ pub struct RelativeBase {
 }
 
 /// The size and the extent of a datatype.
-pub fn size_and_extent(datatype: usize) -> [u64; 2] {
-    host::datatype(datatype).map_or([0; 2], |(size, extent)| [size, extent as u64])
+pub fn size_and_extent<H: Host>(datatype: usize) -> [u64; 2] {
+    H::datatype(datatype).map_or([0; 2], |(size, extent)| [size, extent as u64])
 }
 
 /// A communicator as the calling rank sees it.

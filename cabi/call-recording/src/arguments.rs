@@ -1,36 +1,39 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
-use super::host;
-use super::objects::{self, Pending, TracedObjects};
-use super::parameter::{ArgumentForm, ArgumentIntent, Kind, Length, RecordedParameter};
-use super::plan::ReadPlan;
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::function::Function;
+use crate::host::Host;
+use crate::objects::{self, Pending, TracedObjects};
+use crate::parameter::{ArgumentForm, ArgumentIntent, Kind, Length, RecordedParameter};
+use crate::plan::ReadPlan;
 use rank::Addr;
 use rank::memory::{self, load, store};
 use recorder::{ArgumentValue, Class, Matched, RecordedStatus, Value};
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 
 /// The arguments of an entry point's call. They are read when the call begins and when it has returned.
-pub struct ArgumentRegisters {
-    pub(super) plan: &'static ReadPlan,
+pub struct ArgumentRegisters<H> {
+    /// The places from which they are read.
+    pub plan: &'static ReadPlan,
     form: ArgumentForm,
     /// Address of the entry point's arguments on the rank's stack.
     frame: usize,
+    host: PhantomData<H>,
 }
 
 /// The handles that a call may replace: of each such parameter in turn.
 pub type Handles = SmallVec<[usize; 4]>;
 
-impl ArgumentRegisters {
+impl<H: Host> ArgumentRegisters<H> {
     /// The words of an entry point.
-    pub fn of(function: Function, form: ArgumentForm, given: &[u64]) -> ArgumentRegisters {
+    pub fn of(function: Function, form: ArgumentForm, given: &[u64]) -> ArgumentRegisters<H> {
         ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
 
     /// Words that are there on the rank's stack.
-    pub fn at(function: Function, form: ArgumentForm, frame: usize) -> ArgumentRegisters {
-        ArgumentRegisters { plan: ReadPlan::of(function, form.large), form, frame }
+    pub fn at(function: Function, form: ArgumentForm, frame: usize) -> ArgumentRegisters<H> {
+        ArgumentRegisters { plan: ReadPlan::of(function, form.large), form, frame, host: PhantomData }
     }
 
     /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and
@@ -49,7 +52,7 @@ impl ArgumentRegisters {
     }
 
     fn words_of_statuses(&self, index: usize) -> usize {
-        (self.room(index) * host::STATUS).div_ceil(8)
+        (self.room(index) * H::STATUS).div_ceil(8)
     }
 
     /// The call has returned. Nobody but this argument keeps its words where they were: between the calls
@@ -59,23 +62,25 @@ impl ArgumentRegisters {
     }
 
     /// The word of a parameter; 0 of one that this variant does not have.
-    pub(super) fn word(&self, index: usize) -> u64 {
+    pub fn word(&self, index: usize) -> u64 {
         self.plan.words[index].map_or(0, |place| self.word_in(place))
     }
 
+    /// The word at a place; 0-based, the lengths of Fortran's texts are behind the parameters.
     #[inline]
-    pub(super) fn word_in(&self, place: usize) -> u64 {
+    pub fn word_in(&self, place: usize) -> u64 {
         load(Addr(self.frame).offset(8 * place as i64))
     }
 
-    pub(super) fn parameter(&self, index: usize) -> &'static RecordedParameter {
+    /// The parameter with an index in the table.
+    pub fn parameter(&self, index: usize) -> &'static RecordedParameter {
         &self.plan.parameters[index]
     }
 
     /// Returns `true` if the program wants no such status.
     fn is_ignored(&self, index: usize) -> bool {
         let given = Addr(self.word(index) as usize);
-        if self.form.fortran { host::fortran_status(given).is_null() } else { given.is_null() }
+        if self.form.fortran { H::fortran_status(given).is_null() } else { given.is_null() }
     }
 
     /// Returns how many statuses there may be.
@@ -87,6 +92,11 @@ impl ArgumentRegisters {
         }
     }
 
+    /// Returns `true` if the call can be recorded in words alone.
+    pub fn has_facts(&self) -> bool {
+        self.plan.facts.is_some()
+    }
+
     /// Returns where the words are on the rank's stack.
     pub fn frame(&self) -> usize {
         self.frame
@@ -94,7 +104,7 @@ impl ArgumentRegisters {
 
     /// Returns `true` if the arguments are passed by reference.
     #[inline]
-    pub(super) fn is_fortran(&self) -> bool {
+    pub fn is_fortran(&self) -> bool {
         self.form.fortran
     }
 
@@ -109,7 +119,7 @@ impl ArgumentRegisters {
     }
 
     /// Element `k` of a parameter with numbers.
-    pub(super) fn number(&self, index: usize, k: usize) -> i64 {
+    pub fn number(&self, index: usize, k: usize) -> i64 {
         if self.is_value(index) {
             return self.word(index) as i64;
         }
@@ -119,22 +129,22 @@ impl ArgumentRegisters {
         } else if self.parameter(index).wide[usize::from(self.form.large)] {
             load(at.offset(8 * k as i64))
         } else {
-            host::number(self.parameter(index), load::<i32>(at.offset(4 * k as i64))).into()
+            H::number(self.parameter(index), load::<i32>(at.offset(4 * k as i64))).into()
         }
     }
 
     /// A number that the call is given.
-    pub(super) fn scalar(&self, index: usize) -> i64 {
+    pub fn scalar(&self, index: usize) -> i64 {
         if self.form.fortran { self.number(index, 0) } else { self.word(index) as i64 }
     }
 
     /// A handle that the call is given.
-    pub(super) fn object_handle(&self, index: usize) -> usize {
+    pub fn object_handle(&self, index: usize) -> usize {
         if self.form.fortran { self.handle(index, 0) } else { self.word(index) as usize }
     }
 
     /// Element `k` of a parameter with handles.
-    pub(super) fn handle(&self, index: usize, k: usize) -> usize {
+    pub fn handle(&self, index: usize, k: usize) -> usize {
         if self.is_value(index) {
             return self.word(index) as usize;
         }
@@ -144,20 +154,20 @@ impl ArgumentRegisters {
         } else if self.form.fortran {
             load::<i32>(at.offset(4 * k as i64)) as usize
         } else {
-            host::handle(self.parameter(index).class(), at, k)
+            H::handle(self.parameter(index).class(), at, k)
         }
     }
 
     /// The elements of a parameter with handles.
     // What a handle is and where is asked once and not for each: requests are waited for by the dozen.
-    pub(super) fn list(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub fn list(&self, index: usize) -> impl Iterator<Item = usize> {
         let count = self.handles(index);
         let (at, class) = (Addr(self.word(index) as usize), self.parameter(index).class());
         let (is_value, fortran) = (self.is_value(index), self.form.fortran);
         (0..count).map(move |k| match (is_value, fortran) {
             (true, _) => at.0,
             (false, true) => load::<i32>(at.offset(4 * k as i64)) as usize,
-            (false, false) => host::handle(class, at, k),
+            (false, false) => H::handle(class, at, k),
         })
     }
 
@@ -166,7 +176,8 @@ impl ArgumentRegisters {
         if self.form.fortran { store(at, handle as i32) } else { store(at, handle) }
     }
 
-    pub(super) fn comm(&self) -> Option<usize> {
+    /// The communicator, if the function has one.
+    pub fn comm(&self) -> Option<usize> {
         self.plan.comm.map(|comm| {
             if self.parameter(comm).direction == ArgumentIntent::In {
                 self.object_handle(comm)
@@ -177,11 +188,11 @@ impl ArgumentRegisters {
     }
 
     /// Returns how many elements there are; else the value that stands for them.
-    pub(super) fn count(&self, index: usize) -> Result<usize, Value> {
+    pub fn count(&self, index: usize) -> Result<usize, Value> {
         let comm = self.comm().unwrap_or_default();
-        let peers = || host::membership(comm).map(|comm| comm.peers as usize).ok_or(Value::Unknown);
-        let members = || host::membership(comm).map(|comm| comm.size as usize).ok_or(Value::Unknown);
-        let neighbors = || host::neighbors(comm).ok_or(Value::Unknown);
+        let peers = || H::membership(comm).map(|comm| comm.peers as usize).ok_or(Value::Unknown);
+        let members = || H::membership(comm).map(|comm| comm.size as usize).ok_or(Value::Unknown);
+        let neighbors = || H::neighbors(comm).ok_or(Value::Unknown);
         let given = |length: usize| usize::try_from(self.number(length, 0)).unwrap_or(0);
         if !self.is_said(index) {
             return Err(Value::Unknown);
@@ -199,7 +210,7 @@ impl ArgumentRegisters {
             Length::PeersAtRoot => Err(Value::Unknown),
             Length::Sources => neighbors().map(|(sources, _)| sources),
             Length::Destinations => neighbors().map(|(_, destinations)| destinations),
-            Length::Dimensions => host::dimensions(comm).ok_or(Value::Unknown),
+            Length::Dimensions => H::dimensions(comm).ok_or(Value::Unknown),
             Length::Last(list) => Ok(self.numbers(list)?.last().unwrap_or(0)),
             Length::Sum(list) => Ok(self.numbers(list)?.sum()),
             Length::Unknown => Err(Value::Address(self.word(index))),
@@ -217,18 +228,20 @@ impl ArgumentRegisters {
         !self.parameter(index).at_root || self.is_root(self.comm().unwrap_or_default())
     }
 
-    pub(super) fn is_root(&self, comm: usize) -> bool {
+    /// Returns `true` if the caller is the root that the call names in this communicator.
+    pub fn is_root(&self, comm: usize) -> bool {
         let root = self.plan.root.map_or(-1, |root| self.number(root, 0));
-        host::membership(comm)
+        H::membership(comm)
             .is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
     }
 
-    pub(super) fn buffer_at(&self, index: usize) -> usize {
+    /// The address of a buffer, in C's terms: `MPI_IN_PLACE` and `MPI_BOTTOM` are those of C.
+    pub fn buffer_at(&self, index: usize) -> usize {
         let given = Addr(self.word(index) as usize);
         let at = match (self.form.fortran, self.form.descriptors) {
             (false, _) => given,
-            (true, false) => host::fortran_buffer(given),
-            (true, true) => host::fortran_base(given),
+            (true, false) => H::fortran_buffer(given),
+            (true, true) => H::fortran_base(given),
         };
         at.0
     }
@@ -258,7 +271,7 @@ impl ArgumentRegisters {
             (false, _) => (given, None),
             (true, false) => (given, Some(self.text_length(index))),
             (true, true) => {
-                let (at, length) = host::fortran_text(given);
+                let (at, length) = H::fortran_text(given);
                 (at, Some(length))
             }
         };
@@ -267,18 +280,19 @@ impl ArgumentRegisters {
         }
         let mut bytes = Vec::new();
         match length {
-            None => bytes = host::text(at),
+            None => bytes = H::text(at),
             Some(length) => memory::append(at, length, &mut bytes),
         }
         let text = String::from_utf8_lossy(&bytes);
         Value::Text(if length.is_some() { text.trim_end_matches(' ') } else { &text }.to_owned())
     }
 
-    pub(super) fn status(&self, index: usize, k: usize) -> RecordedStatus {
-        host::status(Addr(self.word(index) as usize), k)
+    /// Element `k` of a parameter with statuses.
+    pub fn status(&self, index: usize, k: usize) -> RecordedStatus {
+        H::status(Addr(self.word(index) as usize), k)
     }
 
-    fn value(&self, index: usize, objects: &mut TracedObjects) -> Value {
+    fn value(&self, index: usize, objects: &mut TracedObjects<H>) -> Value {
         let p = &self.parameter(index);
         match p.kind {
             _ if !self.is_said(index) => return Value::Unknown,
@@ -290,7 +304,7 @@ impl ArgumentRegisters {
         let mut word = self.word(index);
         // Fortran's constants are variables, whose contents are no weights.
         if self.form.fortran && p.name.ends_with("weights") {
-            word = host::fortran_weights(Addr(word as usize)).0 as u64;
+            word = H::fortran_weights(Addr(word as usize)).0 as u64;
         }
         if p.length == Length::One {
             return if !self.is_value(index) && word == 0 {
@@ -311,10 +325,10 @@ impl ArgumentRegisters {
     /// Returns `true` for a displacement in a dynamic window, which is an address.
     fn is_address(&self, index: usize) -> bool {
         self.plan.displacement == Some(index)
-            && self.plan.window.is_some_and(|window| host::is_dynamic(self.object_handle(window)))
+            && self.plan.window.is_some_and(|window| H::is_dynamic(self.object_handle(window)))
     }
 
-    fn element(&self, index: usize, k: usize, objects: &mut TracedObjects) -> Value {
+    fn element(&self, index: usize, k: usize, objects: &mut TracedObjects<H>) -> Value {
         match self.parameter(index).kind {
             Kind::Count if self.is_address(index) => Value::Address(self.number(index, k) as u64),
             Kind::Count => Value::Count(self.number(index, k)),
@@ -338,7 +352,7 @@ impl ArgumentRegisters {
     pub fn arguments(
         &self,
         before: &Handles,
-        objects: &mut TracedObjects,
+        objects: &mut TracedObjects<H>,
         arguments: &mut Vec<ArgumentValue>,
     ) {
         let mut before = before.iter();
@@ -370,7 +384,7 @@ impl ArgumentRegisters {
         index: usize,
         class: Class,
         before: &mut impl Iterator<Item = &'a usize>,
-        objects: &mut TracedObjects,
+        objects: &mut TracedObjects<H>,
     ) -> Value {
         let count = self.handles(index);
         let mut handles = before.take(count).map(|&handle| objects.of_class(class, handle));
@@ -382,7 +396,7 @@ impl ArgumentRegisters {
     }
 
     /// Returns how many handles there are.
-    pub(super) fn handles(&self, index: usize) -> usize {
+    pub fn handles(&self, index: usize) -> usize {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
 
@@ -412,7 +426,7 @@ impl ArgumentRegisters {
     }
 
     /// Handles that the call has replaced are those of no object any more.
-    pub fn forget_replaced(&self, before: &Handles, objects: &mut TracedObjects) {
+    pub fn forget_replaced(&self, before: &Handles, objects: &mut TracedObjects<H>) {
         let mut before = before.iter();
         for &(index, class) in &self.plan.replaced {
             for (k, &handle) in (0..self.handles(index)).zip(before.by_ref()) {
@@ -429,7 +443,7 @@ impl ArgumentRegisters {
         arguments: &mut [ArgumentValue],
         found: bool,
         before: &Handles,
-        objects: &mut TracedObjects,
+        objects: &mut TracedObjects<H>,
     ) {
         self.forget_replaced(before, objects);
         for &(place, index) in &self.plan.results {
@@ -442,7 +456,7 @@ impl ArgumentRegisters {
 
     /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if
     /// that is wanted.
-    pub(super) fn distinguish(&self, index: usize, objects: &mut TracedObjects) -> Option<usize> {
+    pub fn distinguish(&self, index: usize, objects: &mut TracedObjects<H>) -> Option<usize> {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else {
             return None;
         };
@@ -451,15 +465,15 @@ impl ArgumentRegisters {
             && let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none())
         {
             let receives = self.plan.source.is_some() || class == Class::Message;
-            objects.keep(class, handle, Pending { number: 0, receives, comm, context: host::context(comm) });
+            objects.keep(class, handle, Pending { number: 0, receives, comm, context: H::context(comm) });
         }
         Some(handle)
     }
 
     /// The handle of a new request or message, which is one of its own from now on.
-    pub(super) fn distinct(&self, index: usize) -> usize {
+    pub fn distinct(&self, index: usize) -> usize {
         let handle = self.handle(index, 0);
-        match host::distinct(handle) {
+        match H::distinct(handle) {
             Some(distinct) => {
                 self.set_handle(index, distinct);
                 distinct
@@ -470,7 +484,7 @@ impl ArgumentRegisters {
 
     /// Tells what the receives that the call completes have learned, by its statuses. To be asked before
     /// [`ArgumentRegisters::results`], which forgets their requests.
-    pub fn received(&self, before: &Handles, objects: &TracedObjects) -> Vec<Matched> {
+    pub fn received(&self, before: &Handles, objects: &TracedObjects<H>) -> Vec<Matched> {
         let Some(status) = self.plan.statuses else { return Vec::new() };
         let completes = self.plan.replaced.first().is_some_and(|&(_, class)| class == Class::Request);
         let matched = |k: usize| {
@@ -484,7 +498,7 @@ impl ArgumentRegisters {
             let real = pending.receives && status.source >= 0 && !status.cancelled;
             real.then(|| Matched {
                 request,
-                source: host::source(pending.comm, status.source),
+                source: H::source(pending.comm, status.source),
                 context: pending.context,
                 status,
             })
@@ -493,20 +507,20 @@ impl ArgumentRegisters {
     }
 
     /// Returns which of its requests the `k`th status is of.
-    pub(super) fn completed(&self, k: usize) -> usize {
+    pub fn completed(&self, k: usize) -> usize {
         self.plan.indices.map_or(k, |indices| self.told_number(indices, k) as usize)
     }
 
     /// Element `k` of a parameter with numbers, as recorders are told it: the index of a request counts from
     /// 0 as in C, which in Fortran is from 1.
-    pub(super) fn told_number(&self, index: usize, k: usize) -> i64 {
+    pub fn told_number(&self, index: usize, k: usize) -> i64 {
         let number = self.number(index, k);
         let is_index = self.form.fortran && self.plan.requests.is_some() && self.plan.indices == Some(index);
         if is_index && number > 0 { number - 1 } else { number }
     }
 
     /// The receive that a call itself is.
-    fn received_here(&self, before: &Handles, objects: &TracedObjects) -> Option<Pending> {
+    fn received_here(&self, before: &Handles, objects: &TracedObjects<H>) -> Option<Pending> {
         if !self.plan.receives {
             return None;
         }
@@ -515,6 +529,6 @@ impl ArgumentRegisters {
         }
         self.plan.source?;
         let comm = self.comm()?;
-        Some(Pending { number: 0, receives: true, comm, context: host::context(comm) })
+        Some(Pending { number: 0, receives: true, comm, context: H::context(comm) })
     }
 }

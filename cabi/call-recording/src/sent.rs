@@ -1,11 +1,12 @@
 //! Where a call says what it sends, for profiles.
 
-use super::parameter::RecordedParameter;
+use crate::parameter::RecordedParameter;
 use recorder::contribution::{Giver, SendVolume};
 
 /// The parameters that determine what a function sends, by index.
 #[derive(Clone, Copy, Debug)]
 pub struct SentParameters {
+    /// The ranks that send.
     pub giver: Giver,
     /// The send buffer, where it may be `MPI_IN_PLACE`.
     pub buffer: Option<usize>,

@@ -1,18 +1,22 @@
 //! A call that has not returned: what recorders are told of it when it does.
 
-use super::arguments::{ArgumentRegisters, Handles};
-use super::facts::Facts;
-use super::level::NestingLevel;
+use crate::arguments::{ArgumentRegisters, Handles};
+use crate::facts::Facts;
 use crate::function::Function;
+use crate::host::Host;
+use crate::level::NestingLevel;
 use engine::Time;
 use recorder::{ArgumentValue, Call};
 
 /// A call that has not returned.
-pub struct OpenCall {
+pub struct OpenCall<H> {
+    /// The function.
     pub function: Function,
     /// Within how many callbacks it is made, and by which thread.
     pub level: NestingLevel,
-    pub words: ArgumentRegisters,
+    /// Its arguments.
+    pub words: ArgumentRegisters<H>,
+    /// The virtual time at which it was entered; of a real run the time since the run began.
     pub entered: Time,
     /// The number of the place that called it; 0 is none.
     pub site: u32,
@@ -24,7 +28,7 @@ pub struct OpenCall {
     pub handles: Handles,
 }
 
-impl OpenCall {
+impl<H: Host> OpenCall<H> {
     /// It as recorders see it, made by `rank`.
     pub fn call(&self, rank: u32) -> Call<'_> {
         let OpenCall { function, site, entered, ref arguments, .. } = *self;

@@ -623,31 +623,3 @@ fn presets_are_listed_with_their_sources() {
     let markdown = accepted(command(&["presets", "--markdown"]).output().unwrap());
     assert_eq!(markdown, std::fs::read_to_string(root().join("docs/reference/presets.md")).unwrap());
 }
-
-#[test]
-fn a_preset_is_described_with_sources_and_assumptions() {
-    let text = accepted(command(&["presets", "--describe", "dgx-h100"]).output().unwrap());
-    for part in
-        ["nodes      128", "ranks      8 a node", "400Gbps", "nics=8", "source     NVIDIA", "assumed: "]
-    {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let wrong = command(&["presets", "--describe", "fronteer"]).output().unwrap();
-    refused(wrong, 2, &["'fronteer' is not the name of a preset", "'frontier' perhaps"]);
-}
-
-#[test]
-fn a_hostfile_that_does_not_fit_is_refused() {
-    let hosts = scratch("hostfile").join("hosts");
-    std::fs::write(&hosts, "a slots=2\nb:2\n").unwrap();
-    let run = |machine: &str, ranks: &str| {
-        command(&["run", "-n", ranks, "--mn", machine, "--hostfile"])
-            .arg(&hosts)
-            .arg("true")
-            .output()
-            .unwrap()
-    };
-    refused(run("star/star:4", "5"), 2, &["has 4 slots on 2 hosts for 5 ranks", "add hosts or slots"]);
-    refused(run("star:1/star:4", "4"), 2, &["names 'b' as host 2", "make the machine larger"]);
-    refused(run("star", "4"), 2, &["gives 'a' 2 slots", "has 1 place", "/star:N"]);
-}

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MPICH: &str = "mpich";
-const MACHINES: [&str; 6] = [
+const MACHINES: [&str; 8] = [
     "torus:4x4,l=20ns,level=packet",
     "fattree:m=8,n=3,l=10ns,b=100Gbps,router=90ns,level=packet",
     // Nodes with a formula inside them, and overheads.
@@ -20,6 +20,9 @@ const MACHINES: [&str; 6] = [
     // Flows: all messages are some, and short ones are none.
     "fattree:m=8,n=3,l=10ns,b=1Gbps,flowmin=0,level=flow",
     "dragonfly:p=2,a=4,h=2,l=20ns,b=1Gbps,routing=valiant,flowmin=64,level=flow/star:4,l=1us,b=10Gbps",
+    // Nodes with several interfaces.
+    "taperedtree:down=16x2,up=16,l=10ns,b=10Gbps,level=packet,nics=4,rail=stripe/star:4,l=0.1us",
+    "taperedtree:down=16x2,up=16,l=10ns,b=1Gbps,level=flow,nics=4,rail=peer,wired=4/star:4,l=0.1us",
 ];
 
 /// A directory of its own for each call.

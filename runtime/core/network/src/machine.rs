@@ -183,8 +183,8 @@ impl Machine {
                 Ok(SizedNetwork::new(network, built.specification, built.group, socket))
             }
             NetworkSpec::Packet { network, inside } => {
-                let (network, group, socket) = packet(network, inside, ranks)?;
-                Ok(SizedNetwork::new(Network::Shared(network), self.network.to_string(), group, socket))
+                let (network, node, socket) = packet(network, inside, ranks)?;
+                Ok(SizedNetwork::new(network, self.network.to_string(), node, socket))
             }
         }
     }
@@ -251,7 +251,7 @@ fn packet(
     network: &PacketSpec,
     inside: &[LevelSpec],
     ranks: u32,
-) -> Result<(Box<dyn Shared + Send>, u32, Option<u32>), MachineError> {
+) -> Result<(Network, u32, Option<u32>), MachineError> {
     let built = match inside {
         [] => single_endpoint()?,
         levels => crate::spec::build(levels, None)?,
@@ -279,7 +279,7 @@ fn packet(
         true => outer,
         false => Box::new(NodeNetwork::new(outer, node, shared, network.delay().clone(), rails)),
     };
-    Ok((with_engines(network, services), size, socket))
+    Ok((Network::Shared(with_engines(network, services)), size, socket))
 }
 
 /// Returns what the MPI library takes for messages by the level in which they meet, the innermost first; with

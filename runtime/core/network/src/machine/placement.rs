@@ -131,8 +131,8 @@ impl PlacementRule {
                 let nodes = endpoints / u64::from(group);
                 if let Some((node, _)) = dealt.iter().find(|(node, _)| u64::from(*node) >= nodes) {
                     let why = format!(
-                        "names '{}' as host {}, but the machine has {nodes} nodes; make the \
-                         machine larger, or leave hosts out",
+                        "names '{}' as host {}, but the machine has {nodes} nodes; make the machine \
+                         larger, or leave hosts out",
                         hosts.name(*node),
                         node + 1
                     );

@@ -107,8 +107,8 @@ impl PacketSpec {
     pub(crate) fn check_synthetic(&self) -> Result<(), MachineError> {
         if self.common.rails.is_some() {
             return Err(MachineError::new(
-                "nics=... gives nodes several endpoints, and synthetic traffic has endpoints alone; \
-                 leave nics= out",
+                "nics=... gives nodes several endpoints, and synthetic traffic has endpoints alone; leave \
+                 nics= out",
             ));
         }
         let costs = [("delay", &self.common.delay), ("o", &self.common.service)];

@@ -437,8 +437,7 @@ impl SpecParser {
                     _ => {
                         return Err(self.error(
                             value,
-                            "expected block, round-robin or socket (a placement file is named in a machine \
-                             file)",
+                            "expected block, round-robin or socket (a machine file names a placement file)",
                         ));
                     }
                 },

@@ -7,13 +7,13 @@ use std::path::Path;
 /// The hosts of a file, in order: each is a node of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Hosts {
-    hosts: Vec<Host>,
+    hosts: Vec<HostSlots>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Host {
+struct HostSlots {
     name: String,
-    /// Ranks at most; `None` as many as the node has places.
+    /// Ranks at most; `None` as many as the node has endpoints.
     slots: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ impl Hosts {
     /// # Errors
     /// Continues "the hostfile X ...".
     pub(crate) fn parse(text: &str) -> Result<Hosts, String> {
-        let mut hosts: Vec<Host> = Vec::new();
+        let mut hosts: Vec<HostSlots> = Vec::new();
         let mut known: FxHashMap<String, usize> = FxHashMap::default();
         let mut repeated = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -42,7 +42,7 @@ impl Hosts {
             let index = *known.entry(name.to_owned()).or_insert(hosts.len());
             match hosts.get_mut(index) {
                 None => {
-                    hosts.push(Host { name: name.to_owned(), slots });
+                    hosts.push(HostSlots { name: name.to_owned(), slots });
                     repeated.push(1u32);
                 }
                 Some(host) => {
@@ -58,22 +58,22 @@ impl Hosts {
         Ok(Hosts { hosts })
     }
 
-    /// Returns the node and the slot of each rank, on nodes of `places` places: hosts fill up in order, or
-    /// take a rank each in turn.
+    /// Returns the node and the slot of each rank, on nodes of `places` places: hosts fill up in order,
+    /// or take a rank each, then a second.
     ///
     /// # Errors
-    /// Too few slots, or more slots than a node has places. Continues "the hostfile X ...".
+    /// Too few slots, or more slots than a node has endpoints. Continues "the hostfile X ...".
     pub(crate) fn deal(&self, ranks: u32, places: u32, by_node: bool) -> Result<Vec<(u32, u32)>, String> {
         if let Some(host) = self.hosts.iter().find(|host| host.slots.is_some_and(|slots| slots > places)) {
             return Err(format!(
-                "gives '{}' {} slots, but a node of the machine has {places} {}; lower the slots, or add \
-                 places to the nodes (/star:N after the network)",
+                "gives '{}' {} slots, but a node of the machine has {places} {}; lower the slots, or \
+                 add places to the nodes (/star:N after the network)",
                 host.name,
                 host.slots.unwrap_or(0),
                 if places == 1 { "place" } else { "places" },
             ));
         }
-        let slots = |host: &Host| host.slots.unwrap_or(places);
+        let slots = |host: &HostSlots| host.slots.unwrap_or(places);
         let all: u64 = self.hosts.iter().map(|host| u64::from(slots(host))).sum();
         if all < u64::from(ranks) {
             return Err(format!(
@@ -131,8 +131,8 @@ fn host<'a>(first: &'a str, words: impl Iterator<Item = &'a str>) -> Result<(&'a
             Some(("max_slots" | "max-slots" | "ifhn" | "binding" | "user", _)) => {}
             _ => {
                 return Err(format!(
-                    "has '{word}' after a host, where slots=N can be (a host is written 'node1 slots=4' \
-                     or 'node1:4'),"
+                    "has '{word}' after a host, where slots=N can be (a host is written \
+                     'node1 slots=4' or 'node1:4'),"
                 ));
             }
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_take_a_rank_each_in_turn_by_node() {
+    fn hosts_take_a_rank_each_by_node() {
         assert_eq!(dealt("a:2\nb:3\nc:1", 6, 4, true), [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (1, 2)]);
     }
 

@@ -104,8 +104,7 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
     ("rail", "with nics, the interface of a message: rank, socket, peer or stripe (rank)"),
     (
         "wired",
-        "with nics, consecutive nodes whose first interfaces are consecutive endpoints, then their second \
-         ones (1)",
+        "with nics, nodes in a row whose first interfaces are endpoints in a row, then their second ones (1)",
     ),
 ];
 

@@ -101,7 +101,7 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
 step env NO_BUILD=1 benches/aspen/run --quick
 
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
-[ "${RANDOM_MINUTES:-5}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-5}" "${RANDOM_SEED:-}"
+[ "${RANDOM_MINUTES:-3}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-3}" "${RANDOM_SEED:-}"
 
 # What failed tests said, which passes by too fast above.
 [ "$failed" = 0 ] || sed -n '/^failures:$/,/^test result/p' "$log" | head -n 400

@@ -132,8 +132,8 @@ pub static TABLE: &[Row] = &[
     row("placement", "HOW", "block", Topic::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
         .help(
             "Where ranks sit: `block` (or `slot`) fills endpoints in order, `round-robin` (or `node`) deals \
-             ranks over the outermost network's endpoints, `socket` fills nodes in order and deals ranks over \
-             the sockets inside them, `file:PATH` names each rank's endpoint.",
+             ranks over the outermost network's endpoints, `socket` fills nodes in order and deals ranks \
+             over the sockets inside them, `file:PATH` names each rank's endpoint.",
         ),
     row("hostfile", "FILE", "", Topic::Machine, |o, v| value::text(v).map(|s| o.hostfile = s)).help(
         "The nodes that ranks are on and how many on each, in the forms of Open MPI (`node1 slots=4`) and \

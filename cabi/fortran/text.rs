@@ -101,7 +101,7 @@ pub struct FortranStrings {
 }
 
 impl FortranStrings {
-    /// Returns each has `length` bytes.
+    /// Reads the texts of an array, in which each has `length` bytes.
     pub fn new(at: Addr, length: usize, count: Option<i32>) -> FortranStrings {
         if count.is_none() && is(original(at), Sentinel::ArgvNull) {
             return FortranStrings { texts: Vec::new(), pointers: Vec::new() };

@@ -175,7 +175,7 @@ pub unsafe extern "C" fn malloc(bytes: usize) -> *mut c_void {
     }
 }
 
-/// Returns the C library's, on pages that are there.
+/// Returns memory of the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calloc(count: usize, each: usize) -> *mut c_void {
     if !is_found() {

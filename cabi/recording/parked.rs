@@ -120,8 +120,8 @@ impl OpenCalls {
         }
     }
 
-    /// Returns the call at this level, which returns, with what it said on entry in `room` if it was told in
-    /// words, whose words are there.
+    /// Takes out the call at this level, which returns, with what it said on entry in `room` if it was told
+    /// in words, whose words are there.
     pub fn pop(
         &mut self,
         level: NestingLevel,

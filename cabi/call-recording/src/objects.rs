@@ -276,7 +276,7 @@ impl<H: Host> TracedObjects<H> {
         left.into_iter().map(told).collect()
     }
 
-    /// Records that a handle has become invalid: whatever has the same value later is another object.
+    /// Forgets a handle that has become invalid: whatever has the same value later is another object.
     #[inline]
     pub fn forget(&mut self, class: Class, handle: usize) {
         if self.is_in_slots(class) {

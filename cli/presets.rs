@@ -52,7 +52,7 @@ fn described(name: &str) -> Result<String, Failure> {
     describe_preset(&preset).map_err(|why| Failure::new(why.to_string()))
 }
 
-/// Returns the machines by groups.
+/// Returns the list of machines, by groups.
 fn list() -> String {
     let width = preset_names().map(str::len).max().unwrap_or(0);
     let mut text = String::new();

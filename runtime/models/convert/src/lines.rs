@@ -19,7 +19,7 @@ impl<R: BufRead> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }
 
-    /// Returns the next one without its end, and its number from 1; `None` behind the last.
+    /// Reads the next line, without its end, and its number from 1; `None` behind the last.
     ///
     /// # Errors
     /// If it cannot be read, is no text or too long.

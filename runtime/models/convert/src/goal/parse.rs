@@ -45,7 +45,7 @@ impl<R: BufRead> Parser<R> {
         Parser { lines: Lines::new(from), words: VecDeque::new(), number: 0, in_comment: false }
     }
 
-    /// Returns the next statement, and the number of its line; `None` behind the last.
+    /// Reads the next statement, and the number of its line; `None` behind the last.
     ///
     /// # Errors
     /// A sentence with the line.

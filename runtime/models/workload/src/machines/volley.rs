@@ -182,7 +182,7 @@ fn receivers<'o>(rows: &[(u16, Starts, u32)], others: &'o [u32]) -> impl Iterato
 }
 
 impl<W: Workload> Machines<'_, W> {
-    /// Returns the second half of the last call of a volley.
+    /// Ends the last call of a volley.
     #[inline]
     pub(super) fn end_volley(&mut self, rank: u32) -> Result<Answer> {
         let mut world = self.mpi.world();

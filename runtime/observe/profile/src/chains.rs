@@ -33,7 +33,7 @@ pub struct ChainCosts {
 pub struct SiteChains(Vec<(Vec<String>, ChainSum)>);
 
 impl ChainCosts {
-    /// Records that a chain has this number.
+    /// Notes the names of the places of the chain that has this number.
     pub fn explain(&mut self, number: u32, places: &[CodeLocation], symbols: &mut Symbols) {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }

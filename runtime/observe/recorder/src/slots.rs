@@ -92,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// Records that the request with this number is no more.
+    /// Frees a number, whose request is no more.
     #[inline]
     pub fn free_slot(&mut self, number: u32) {
         if let Slots::Few(handles) = self {
@@ -102,7 +102,7 @@ impl Slots {
         }
     }
 
-    /// Records that a request is no more: its number is free.
+    /// Frees the number of a request that is no more.
     #[inline]
     pub fn free(&mut self, handle: usize) {
         match self {

@@ -52,13 +52,12 @@ impl Assembly {
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
     }
 
-    /// Returns a call: its template, by the place that [`Assembly::finish`] is to find it in, and its
-    /// numbers.
+    /// Adds a call: its template, by the place that [`Assembly::finish`] is to find it in, and its numbers.
     pub fn call(&mut self, template: u32, numbers: Vec<i64>) -> Item {
         Item::Call(self.calls.place((template, numbers)))
     }
 
-    /// Returns a loop.
+    /// Adds a loop.
     pub fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
         Item::Loop(self.loops.place((count, body)))
     }

@@ -169,7 +169,7 @@ impl Grammar {
         self.turn(cursor);
     }
 
-    /// Records that the cursor is at the end of a body or before a loop in it: goes to the next symbol.
+    /// Moves the cursor from the end of a body, or from before a loop in it, to the next symbol.
     fn turn(&self, cursor: &mut Cursor) {
         loop {
             let outermost = cursor.levels.len() == 1;

@@ -87,7 +87,7 @@ impl FaultFindings {
         *self.found.entry(fault).or_default().entry(rank).or_default() += 1;
     }
 
-    /// Returns all of them with their tallies; none are left.
+    /// Takes out all of them with their tallies; none are left.
     pub fn take(&mut self) -> Vec<(FaultFinding, FindingCount)> {
         let tally = |ranks: BTreeMap<u32, u64>| {
             let mut tally = FindingCount::default();

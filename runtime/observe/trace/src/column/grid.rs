@@ -102,7 +102,7 @@ impl GridVector {
         }
     }
 
-    /// Returns it as people read it.
+    /// Returns the column as people read it.
     pub fn text(&self) -> String {
         let mut text = format!("g {} {}", self.side, self.turns);
         for term in &self.terms {

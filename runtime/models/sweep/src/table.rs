@@ -91,7 +91,7 @@ impl SweepTable {
         Ok(self.rows.iter().map(of).collect())
     }
 
-    /// Returns it as values with commas between them; a text with a comma stands in quotes (RFC 4180).
+    /// Returns the table as values with commas between them; a text with a comma stands in quotes (RFC 4180).
     pub fn csv(&self) -> String {
         let quoted = |text: &str| {
             if text.contains([',', '"', '\n']) {

@@ -108,7 +108,7 @@ pub type Point = Vec<usize>;
 pub struct Points<'a>(pub &'a [Variable]);
 
 impl Points<'_> {
-    /// Returns all of them.
+    /// Returns all points.
     ///
     /// # Errors
     /// A sentence, if they are too many, or a variable is named twice.

@@ -26,7 +26,7 @@ pub struct Job<'t> {
 }
 
 impl<'t> Job<'t> {
-    /// Returns the replay of a trace of so many ranks, which begin at a time.
+    /// Returns the job that replays a trace with so many ranks, which begin at a time.
     pub fn new(name: String, replay: Replay<'t>, ranks: u32, begins: Time) -> Job<'t> {
         Job { name, replay, begins, first: 0, ranks, functions: Vec::new(), first_site: 0 }
     }

@@ -124,7 +124,7 @@ pub struct Machines<'m, W: Workload> {
 const DONE: Result<Begun> = Ok(Begun::Done(Answer::Done));
 
 impl<'m, W: Workload> Machines<'m, W> {
-    /// Returns this process's ranks of a run without payloads. They have not begun.
+    /// Returns the machines of this process's ranks of a run without payloads. They have not begun.
     pub fn new(mpi: &'m Mpi, workload: W) -> Machines<'m, W> {
         let (first, local) = {
             let world = mpi.world();

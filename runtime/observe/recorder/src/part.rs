@@ -113,7 +113,7 @@ impl ProcessCounts {
             }
         }
     }
-    /// Returns it as one line of text, for other processes.
+    /// Returns the counts as one line of text, for other processes.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("plain data always has a JSON form")
     }

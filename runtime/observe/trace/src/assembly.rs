@@ -110,7 +110,7 @@ impl Assembly {
         self.part.histograms.extend(histograms);
     }
 
-    /// Returns all of it, with these templates.
+    /// Returns the trace of all that was added, with these templates.
     pub fn finish(self, templates: &[Template]) -> ProcessTrace {
         let calls = self
             .calls

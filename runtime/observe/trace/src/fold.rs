@@ -114,7 +114,7 @@ impl Default for Grammar {
 }
 
 impl Grammar {
-    /// Returns one that looks for bodies of up to `longest` items.
+    /// Returns a grammar that looks for bodies of up to `longest` items.
     pub fn new(longest: usize) -> Grammar {
         let (stacks, bodies, loops) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Grammar { longest, stacks, folded: Vec::new(), bodies, loops, tail: Vec::new() }

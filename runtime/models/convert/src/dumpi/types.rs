@@ -66,7 +66,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Returns all of them.
+    /// Returns all datatypes of the standard.
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {

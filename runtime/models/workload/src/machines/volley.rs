@@ -170,7 +170,7 @@ fn approach(
     }
 }
 
-/// Returns to whom it sends, row by row.
+/// Returns to whom a volley sends, row by row.
 #[inline(always)]
 fn receivers<'o>(rows: &[(u16, Starts, u32)], others: &'o [u32]) -> impl Iterator<Item = &'o [u32]> {
     let mut at = 0;

@@ -149,7 +149,7 @@ impl OpenCalls {
         }
     }
 
-    /// Returns the innermost, within which the rank makes a call: all is read again that is to be.
+    /// Returns the innermost call, within which the rank makes another; reads again all of it that is needed.
     pub fn unpark(
         &mut self,
         told: &WordSequences,

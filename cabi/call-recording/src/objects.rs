@@ -110,7 +110,7 @@ struct SeenClass {
 }
 
 impl SeenClass {
-    /// Returns the next object's number, and the least slot that is free.
+    /// Takes the next object's number, and the least slot that is free.
     fn next(&mut self, maker: (Function, u32)) -> TracedObject {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());

@@ -388,7 +388,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Opens another one; returns its number, from 1.
+    /// Opens another request; returns its number, from 1.
     pub fn open(&mut self, what: T) -> u32 {
         let slot = self.free.pop().map_or(self.open.len() as u32 + 1, |Reverse(slot)| slot);
         if slot as usize > self.open.len() {

@@ -92,7 +92,7 @@ pub struct Execution<'g, 'n> {
     delivered: Vec<Delivered>,
 }
 
-/// Returns the most operations and dependencies of a graph.
+/// The most operations and dependencies of a graph.
 pub const MAX_OPERATIONS: u64 = u32::MAX as u64;
 
 impl<'g, 'n> Execution<'g, 'n> {

@@ -312,8 +312,8 @@ impl Field {
     }
 }
 
-/// Returns the largest of the counts among the numbers of an argument, and of the bytes of statuses; these
-/// numbers are taken.
+/// Takes the numbers of an argument; returns the largest of the counts among them, and of the bytes of
+/// statuses.
 fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
     let mut take = |count: u64| {
         let (taken, rest) = numbers.split_at(usize::try_from(count).unwrap_or(usize::MAX).min(numbers.len()));

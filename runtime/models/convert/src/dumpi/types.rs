@@ -66,7 +66,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Returns all datatypes of the standard.
+    /// Returns the known datatypes: all of MPI's own.
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {

@@ -74,7 +74,7 @@ pub struct TextLength {
 }
 
 impl TextLength {
-    /// Builds it from the variable.
+    /// Reads the length from the variable.
     pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
         TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }

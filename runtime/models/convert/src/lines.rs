@@ -14,7 +14,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Builds it from the first.
+    /// Returns the lines, from the first.
     pub fn new(from: R) -> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }

@@ -37,7 +37,7 @@ pub struct NumberReader<'a> {
 }
 
 impl<'a> NumberReader<'a> {
-    /// Builds it from bytes that begin at `base` of their file.
+    /// Returns the reader of bytes that begin at `base` of their file.
     pub fn new(bytes: &'a [u8], base: u64, is_big: bool) -> NumberReader<'a> {
         NumberReader { bytes, at: 0, base, is_big }
     }

@@ -96,7 +96,7 @@ fn ratio(unit: &str, of: &str) -> Option<f64> {
     (one.1 == other.1).then_some(one.0 / other.0)
 }
 
-/// Builds it with twelve significant digits, which hides what a product of doubles adds.
+/// Rounds a value to twelve significant digits, which hides what a product of doubles adds.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }

@@ -90,8 +90,8 @@ impl<'t> Jobs<'t> {
         self.jobs.iter_mut().for_each(|job| job.replay.restart(job.begins));
     }
 
-    /// Builds it from when each begins until its last rank has ended, on process 0. All call it after the
-    /// run.
+    /// Returns how long each job took, from when it begins until its last rank has ended, on process 0. All
+    /// call it after the run.
     pub fn took(&self, mpi: &Mpi) -> Option<Vec<Span>> {
         let (first, local) = mpi.ranks_of(mpi.processes().1);
         let mut own = Vec::new();

@@ -33,7 +33,7 @@ impl Default for Slots {
     }
 }
 
-/// Behaves as [`Slots::Few`] has it.
+/// Returns a handle as [`Slots::Few`] has it.
 fn short(handle: usize) -> Option<u32> {
     u32::try_from(handle).ok()?.checked_add(1)
 }

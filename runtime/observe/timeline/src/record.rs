@@ -128,7 +128,7 @@ impl Record {
         }
     }
 
-    /// Builds it from what [`Record::put`] appended.
+    /// Reads what [`Record::put`] appended.
     ///
     /// # Panics
     /// If it is something else.

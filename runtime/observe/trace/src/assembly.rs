@@ -46,7 +46,7 @@ impl Assembly {
         Assembly::new(part)
     }
 
-    /// Builds it with the dictionaries of this part.
+    /// Begins with the dictionaries of this part.
     pub fn new(part: ProcessTrace) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }

@@ -274,8 +274,8 @@ impl Summary {
         }
     }
 
-    /// Builds it with as few digits as a file has of it: four of the mean and three of the others, with all
-    /// of which the least is no more and the most no less than it was. Exact if all times are one.
+    /// Rounds it to as few digits as a file has of it: four of the mean and three of the others. With all of
+    /// them the least is no more and the most no less than it was. Exact if all times are one.
     #[must_use]
     pub fn rounded(mut self) -> Summary {
         if let Some(first) = self.first.take() {

@@ -80,7 +80,7 @@ pub struct Position {
 }
 
 impl Peer {
-    /// Builds it from its number.
+    /// Returns the peer that this number stands for.
     #[inline]
     pub fn of(number: i64) -> Peer {
         let value = (number >> 1) as i32;
@@ -296,7 +296,7 @@ impl Field {
         }
     }
 
-    /// Builds it with the places of names and datatypes replaced.
+    /// Returns the field with the places of names and datatypes replaced.
     #[must_use]
     pub fn renamed(&self, names: &mut impl FnMut(u32) -> u32, types: &mut impl FnMut(u32) -> u32) -> Field {
         match self {

@@ -94,7 +94,7 @@ pub struct Types<'k> {
 }
 
 impl<'k> Types<'k> {
-    /// Builds it with what a file says of sizes.
+    /// Returns the datatypes with what a file says of their sizes.
     pub fn new(known: &'k Known, sizes: Vec<u32>) -> Types<'k> {
         Types { known, sizes, made: FxHashMap::default() }
     }

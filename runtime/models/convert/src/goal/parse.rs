@@ -40,7 +40,7 @@ pub struct Parser<R> {
 }
 
 impl<R: BufRead> Parser<R> {
-    /// Builds it from the beginning.
+    /// Returns a parser at the beginning.
     pub fn new(from: R) -> Parser<R> {
         Parser { lines: Lines::new(from), words: VecDeque::new(), number: 0, in_comment: false }
     }

@@ -29,7 +29,7 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the use of every port of every router: a row for each router (or for as many in a row as there is
+/// Draws the use of every port of every router: a row for each router (or for as many in a row as there is
 /// room), a column for each port; white is idle, dark red is always busy.
 pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> String {
     let mut svg = String::new();

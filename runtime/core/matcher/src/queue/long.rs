@@ -457,7 +457,7 @@ impl Long {
         self.all().map(|at| self.entries[at as usize].node)
     }
 
-    /// Moves a message in the queue whose arrival has changed.
+    /// Notes that the arrival of a message in the queue has changed.
     pub fn landed(&mut self, node: u32, nodes: &Nodes) {
         let Some(at) = self.place_of(node, nodes) else { return };
         let chain = self.entries[at as usize].chain;

@@ -223,7 +223,7 @@ impl Copied {
         }
     }
 
-    /// Records that the rank in place has ended: what it leaves is nobody's.
+    /// Ends the mounted rank: what it leaves is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == InPlace::Rank(rank) {
             self.in_place = InPlace::Leftover;

@@ -297,7 +297,7 @@ impl Whole {
         }
     }
 
-    /// Records that the rank has ended: what it leaves is nobody's.
+    /// Ends the rank: what it leaves is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == rank {
             self.in_place = NOBODY;

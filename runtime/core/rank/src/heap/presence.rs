@@ -73,7 +73,7 @@ pub fn after(block: usize, bytes: usize) {
     }
 }
 
-/// Records that the beginning is made present for a block of so many bytes, wherever it will lie.
+/// Makes the beginning present for a block of so many bytes, wherever it will lie.
 #[cold]
 fn advance(bytes: usize) {
     if !is_this_thread() {

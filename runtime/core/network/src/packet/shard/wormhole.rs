@@ -390,7 +390,7 @@ impl Shard {
         end
     }
 
-    /// Returns the credit for a flit's room in a buffer: the other end of the cable, `upstream`, knows it
+    /// Sends back the credit for a flit's room in a buffer: the other end of the cable, `upstream`, knows it
     /// free once the credit is there.
     fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];

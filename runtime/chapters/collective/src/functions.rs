@@ -92,7 +92,7 @@ impl Collectives {
         }
     }
 
-    /// Records that the functions have been called; the members leave.
+    /// Lets the members leave: the functions have been called.
     pub(crate) fn functions_called(
         &mut self,
         messages: &mut Messages,

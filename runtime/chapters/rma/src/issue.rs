@@ -235,7 +235,7 @@ impl Rma {
         }
     }
 
-    /// Returns the channel to a target.
+    /// Returns the channel to a target, made if there is none.
     pub(crate) fn channel(&mut self, pair: WindowPair, hold: Hold) -> u32 {
         let channels = &mut self.channels;
         let origin = self.origins.make((pair.win, pair.me));

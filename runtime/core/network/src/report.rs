@@ -228,7 +228,7 @@ fn latencies(network: &Analytic, levels: &[LevelSpec], distance: String, hops: &
     }
 }
 
-/// Writes a number of bytes as people say it.
+/// Formats a number of bytes as people say it.
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
     let (unit, scale) = UNITS.iter().find(|(_, scale)| bytes >= *scale).unwrap_or(&UNITS[3]);

@@ -54,7 +54,7 @@ impl Comm {
             released: RankSet::default(),
         }
     }
-    /// Returns the members of the (local) group.
+    /// Returns the number of members of the (local) group.
     #[inline]
     pub fn size(&self) -> u32 {
         if self.is_self { 1 } else { self.group.size() }
@@ -64,7 +64,7 @@ impl Comm {
     pub fn rank(&self, me: u32) -> u32 {
         if self.is_self { 0 } else { self.group.rank_of(me).unwrap_or(u32::MAX) }
     }
-    /// Returns the ranks that messages can go to: the remote group's, or the group's.
+    /// Returns the number of ranks that messages can go to: the remote group's, or the group's.
     #[inline]
     pub fn peers(&self) -> u32 {
         self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
@@ -102,7 +102,7 @@ impl Comm {
             ),
         )
     }
-    /// Returns the members of a collective: both groups of an intercommunicator.
+    /// Returns the number of members of a collective: both groups of an intercommunicator.
     pub fn members(&self) -> u32 {
         self.size() + self.remote.as_ref().map_or(0, |remote| remote.size())
     }

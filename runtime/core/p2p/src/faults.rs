@@ -131,7 +131,7 @@ impl Faults {
         self.doomed.get(&rank).copied()
     }
 
-    /// Returns the first thing that a rank has to look at. O(1) where there is none.
+    /// Returns the time of the first thing that a rank has to look at. O(1) where there is none.
     #[inline]
     pub fn first_alarm(&self, rank: u32) -> Option<Time> {
         if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }

@@ -232,7 +232,7 @@ impl Streams {
         self.newcomers.push(process);
         Ok(())
     }
-    /// Returns the processes that were started here since this was last asked.
+    /// Takes the processes that were started here since this was last asked.
     pub fn take_newcomers(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.newcomers)
     }

@@ -65,7 +65,7 @@ pub fn before(bytes: usize) {
     }
 }
 
-/// Records that a block was allocated.
+/// Raises the top for a block that was allocated, if it ends above.
 #[inline(always)]
 pub fn after(block: usize, bytes: usize) {
     if block + bytes > TOP.load(Relaxed) {

@@ -141,7 +141,7 @@ impl Collectives {
         instance.arrived += 1;
     }
 
-    /// Contributes to the agreement what members say that were refused: all of this process are in.
+    /// Contributes to the agreement for members that were refused: all members of this process are in.
     pub(crate) fn contribute_refusals(&mut self, index: u32) {
         let instance = self.instance_mut(index);
         let Some(Agreement { contributions, .. }) = &mut instance.agreement else { return };

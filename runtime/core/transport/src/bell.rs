@@ -79,7 +79,7 @@ fn number(pid: u32, file: i32) -> u64 {
     u64::from(pid) << 32 | (file as u64 + 1)
 }
 
-/// Reaches for the word of the bell with this number.
+/// Opens the word of the bell with this number, if there is such a bell.
 fn reach(number: u64) -> Option<Word> {
     let (pid, file) = (number >> 32, (number as u32).checked_sub(1)?);
     let path = format!("/proc/{pid}/fd/{file}");

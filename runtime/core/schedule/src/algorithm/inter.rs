@@ -113,7 +113,7 @@ fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         .finish()
 }
 
-/// Lets both groups reduce to their leaders, which exchange the results into `exchanged`.
+/// Builds stages in which both groups reduce to their leaders, which exchange the results into `exchanged`.
 fn reduce_and_exchange(
     reserve: u64,
     exchanged: (Buffer, u64),
@@ -153,7 +153,7 @@ fn exchange(
     }
 }
 
-/// Lets both groups reduce to their leaders, which exchange and broadcast.
+/// Builds a schedule in which both groups reduce to their leaders, which exchange and broadcast.
 fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
@@ -168,7 +168,7 @@ fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_and_exchange(shape.bytes, OUTPUT, shape, parameters).then(down.into()).finish()
 }
 
-/// Lets both groups reduce to their leaders, which exchange and scatter.
+/// Builds a schedule in which both groups reduce to their leaders, which exchange and scatter.
 fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     // Behind the group's own sum, which its leader still sends while the other group's arrives.
     let received = (Buffer::Scratch, shape.bytes);

@@ -259,7 +259,7 @@ pub fn stop(status: i32) -> ! {
     std::process::exit(if status == 0 { failed } else { status })
 }
 
-/// Records that the run is over while the rank waits in a call.
+/// Closes the call in which the rank waits, and ends the process: the run is over.
 fn over(ending: Ending) -> ! {
     if let (Some(open), Some(mpi)) = (take(), state::installed()) {
         close(mpi, open, &ending, true);

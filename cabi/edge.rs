@@ -59,8 +59,8 @@ impl CallStart {
     }
 }
 
-/// Returns the first half of a call: all of it if `body` answers `None`, else what its second half, [`end`],
-/// is told after [`wait`].
+/// Begins a call: makes all of it if `body` answers `None`, else returns what its second half, [`end`], is
+/// given after [`wait`].
 #[inline(always)]
 pub fn begin(
     function: Function,
@@ -164,7 +164,7 @@ pub fn begin_quickly(
     begun
 }
 
-/// Returns a call that any thread may make, made by a thread that a rank started.
+/// Makes a call that any thread may make, on a thread that a rank started.
 #[cold]
 fn beside(c: &Call, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> i32 {
     let result = catch_unwind(AssertUnwindSafe(|| body(c)));
@@ -235,8 +235,8 @@ fn wait_alone(mpi: &Mpi) {
     outside_mpi(rank::last_call().unwrap_or("MPI"), || mpi.block());
 }
 
-/// Records that the call is over, and all that is left is to return this code, or to throw what a function of
-/// the program has thrown.
+/// Leaves a call that is over: all that is left is to return this code, or to throw what a function of the
+/// program has thrown.
 #[inline(always)]
 fn depart(mpi: &Mpi, code: i32) {
     if mpi.is_guarded() {
@@ -279,7 +279,7 @@ impl Drop for Boundary {
     }
 }
 
-/// Returns the second half of a call, once what it waited for has happened.
+/// Ends a call, once what it waited for has happened.
 #[inline(always)]
 pub fn end(
     function: Function,
@@ -385,7 +385,7 @@ pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
     }
 }
 
-/// Returns a function in the table without an implementation.
+/// Fails, for a function in the table without an implementation.
 #[cold]
 pub fn not_built(function: Function, object: Object) -> i32 {
     call(function, object, |_| {
@@ -472,8 +472,8 @@ fn class_name(class: ErrorClass) -> String {
     code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
 }
 
-/// Returns the turn of a thread that asks something of the simulator outside MPI, where a process is one
-/// rank.
+/// Waits until no other thread is in MPI, for a thread that asks something of the simulator outside MPI,
+/// where a process is one rank.
 pub fn turn() -> Option<threads::Turn> {
     state::installed().filter(|mpi| mpi.is_alone()).map(|_| threads::Turn::take())
 }

@@ -50,8 +50,8 @@ pub extern "C" fn xsim_fail() {
     if tolerant { alone::mpi().rest() } else { edge::stop(mpi::failure::STATUS) }
 }
 
-/// Records that the calling rank has sent itself a signal that kills it: it fails as with [`xsim_fail`].
-/// Without -xsim-ft the run ends with the status of a process that was killed.
+/// Fails the calling rank as [`xsim_fail`] does: it has sent itself a signal that kills it. Without -xsim-ft
+/// the run ends with the status of a process that was killed.
 pub fn rank_killed(signal: c_int) {
     let tolerant = alone::mpi().world().is_tolerant();
     if tolerant {
@@ -195,7 +195,7 @@ mod fortran {
     pub extern "C" fn xsim_fail_() {
         xsim_fail();
     }
-    /// Returns an `integer function` of a `double precision`, as the next one.
+    /// Behaves as [`xsim_compute`]: an `integer function` of a `double precision`, as the next one.
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_compute_(seconds: Addr) -> c_int {
         xsim_compute(load(seconds))

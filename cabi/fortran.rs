@@ -36,25 +36,25 @@ use rank::memory::{load, store};
 
 pub use sentinel::{buffer, errcodes, status, statuses, weights};
 
-/// Returns an `INTEGER` or `LOGICAL`.
+/// Reads an `INTEGER` or `LOGICAL`.
 #[inline]
 pub fn int(at: Addr) -> i32 {
     load(at)
 }
 
-/// Returns an `INTEGER(KIND=MPI_COUNT_KIND)` or of another 64-bit kind.
+/// Reads an `INTEGER(KIND=MPI_COUNT_KIND)` or of another 64-bit kind.
 #[inline]
 pub fn long(at: Addr) -> i64 {
     load(at)
 }
 
-/// Returns a handle, as `INTEGER` or in a type that holds only one.
+/// Reads a handle, as `INTEGER` or in a type that holds only one.
 #[inline]
 pub fn handle(at: Addr) -> Handle {
     Handle(load::<i32>(at) as usize)
 }
 
-/// Returns an attribute's value or an extra state of address kind.
+/// Reads an attribute's value or an extra state of address kind.
 #[inline]
 pub fn long_value(at: Addr) -> Addr {
     Addr(load(at))

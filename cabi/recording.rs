@@ -412,7 +412,7 @@ pub fn region(rank: u32, at: Time, region: RegionEvent) -> bool {
     with(told).unwrap_or(true)
 }
 
-/// Records that the run is over: calls that have not returned are told of, and nothing after that.
+/// Ends the recording with the run: reports calls that have not returned, and nothing after that.
 ///
 /// # Errors
 /// A sentence, if something could not be written.
@@ -554,7 +554,7 @@ impl CallRecording {
         })
     }
 
-    /// Records that the mounted rank has left its calls at this level and deeper: they are over.
+    /// Ends the calls of the mounted rank at this level and deeper, which it has left.
     #[cold]
     fn leave_all(&mut self, me: u32, level: NestingLevel, codes: &LeftCodes) {
         let at = {

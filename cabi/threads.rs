@@ -166,7 +166,7 @@ fn regain(mut inside: MutexGuard<'static, EntryMonitor>, depth: u32, entries: u6
     }
 }
 
-/// Records that a thread has called whose first call this is, or not.
+/// Counts the calling thread, if this is its first call.
 fn count() {
     thread_local!(static SEEN_BEFORE: Cell<bool> = const { Cell::new(false) });
     if !SEEN_BEFORE.replace(true) {
@@ -314,7 +314,7 @@ pub fn recorded() {
     RECORDED.store(true, Relaxed);
 }
 
-/// Records that the program was answered that it has this level.
+/// Notes that the program was answered that it has this level.
 pub fn granted(level: i32) {
     GRANTED.fetch_max(level, Relaxed);
 }

@@ -78,7 +78,7 @@ fn read(sources: &mut Sources, path: &Path) -> Result<LoadedModel, Failure> {
     LoadedModel::read(sources, path).map_err(|error| failed(&error))
 }
 
-/// Returns the model of an application.
+/// Reads the model of an application.
 fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, Failure> {
     match read(sources, path)? {
         LoadedModel::Application(model) => Ok(model),
@@ -89,7 +89,7 @@ fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, F
     }
 }
 
-/// Returns the model of a machine, which an argument of this name takes.
+/// Reads the model of a machine, which an argument of this name takes.
 fn machine(sources: &mut Sources, path: &Path, argument: &str) -> Result<Box<Machine>, Failure> {
     match read(sources, path)? {
         LoadedModel::Machine(machine) => Ok(machine),
@@ -175,7 +175,7 @@ fn format(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns an application, and a machine if one is named.
+/// Reads an application, and a machine if one is named.
 fn read_both(
     sources: &mut Sources,
     matches: &ArgMatches,

@@ -21,7 +21,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Returns it by a source file's extension.
+    /// Returns the language of a source file with this extension.
     pub fn of_extension(extension: &str) -> Option<Language> {
         match extension {
             "c" => Some(Language::C),

@@ -107,7 +107,7 @@ pub fn without_program() -> impl Iterator<Item = Arg> {
     rows_without_program().map(arg)
 }
 
-/// Returns the options of a run whose ranks have no program.
+/// Reads the options of a run whose ranks have no program.
 pub fn read_without_program(matches: &ArgMatches) -> Result<Options, Failure> {
     let mut options = Options::default();
     for row in rows_without_program() {

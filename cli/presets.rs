@@ -80,7 +80,7 @@ fn csv() -> String {
     "name,group,specification,sources\n".to_owned() + &presets().into_iter().map(row).collect::<String>()
 }
 
-/// Returns the machines by groups.
+/// Returns the list of machines, by groups.
 fn list() -> String {
     let width = preset_names().map(str::len).max().unwrap_or(0);
     let mut text = String::new();

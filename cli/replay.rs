@@ -65,7 +65,7 @@ pub fn command() -> Command {
         .args(options::without_program())
 }
 
-/// Returns the argument of functions whose calls are left out.
+/// Returns the argument that names functions whose calls are left out.
 pub fn without(help: &'static str) -> Arg {
     Arg::new("without").long("without").value_name("FUNCTION,...").value_delimiter(',').help(help)
 }

@@ -31,7 +31,7 @@ pub fn family() -> Arg {
         .help("Traces of one program (-xsim-trace), each of another number of ranks")
 }
 
-/// Returns the traces that were given for it, in the order given.
+/// Opens the traces that were given, in the order given.
 ///
 /// # Errors
 /// A sentence about the first that cannot be read.
@@ -49,7 +49,7 @@ fn file(name: &'static str) -> Arg {
         .help("A trace, from -xsim-trace")
 }
 
-/// Returns the argument of where a trace is written to.
+/// Returns the argument that says where a trace is written to.
 fn output() -> Arg {
     Arg::new("output")
         .short('o')

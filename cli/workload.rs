@@ -28,8 +28,8 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Returns the processes that a launcher started, if one did. All must have the same command line and the
-    /// same files at `paths`.
+    /// Connects the processes that a launcher started, if one did. All must have the same command line and
+    /// the same files at `paths`.
     pub fn connect(options: &Options, paths: &[&Path]) -> Result<Processes, Failure> {
         let remote = processes::remote(options).map_err(|why| Failure::with(USAGE, why))?;
         let mut besides = String::new();

@@ -169,7 +169,7 @@ impl SpawnCommand {
     }
 }
 
-/// Returns all of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
+/// Starts all of `wanted`, which the root alone gives, and sets in `errcodes` what became of each process.
 fn spawn_all(
     c: &Call,
     wanted: impl Fn() -> Result<Vec<SpawnCommand>>,

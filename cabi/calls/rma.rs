@@ -33,7 +33,7 @@ fn access(c: &Call, operation: Operation, from: From, to: To, request: Option<Ou
     Ok(())
 }
 
-/// Returns an access without a request, if it is a short one.
+/// Makes an access without a request, if it is a short one.
 #[inline(always)]
 fn quickly(world: &mut World, operation: Operation, from: From, to: To) -> Quick {
     world.access_quickly(&asked(operation, from, to, false)).map_or(Quick::Undone, |()| Quick::Over)
@@ -345,7 +345,7 @@ pub fn unlock_all(c: &Call, win: Handle) -> Result<Option<Wait>> {
     Ok(waits(c.mpi.begin_epoch(win.0, |rma, messages, objects| rma.unlock_all(messages, objects, win.0))?))
 }
 
-/// Returns the flushes up to their wait.
+/// Begins flushes: all of them up to their wait.
 fn begin_flush(c: &Call, win: Handle, which: Flush, local: bool) -> Result<Option<Wait>> {
     Ok(waits(
         c.mpi

@@ -28,7 +28,7 @@ fn check(c: &Call, session: Handle) -> Result {
     world.objects.sessions.check(world.messages.me(), session.0)
 }
 
-/// Returns a session, with its error handler.
+/// Opens a session, with its error handler.
 fn open(c: &Call, threads: i32, errhandler: Handle) -> Result<Handle> {
     let mut world = c.mpi.world();
     let me = world.messages.me();

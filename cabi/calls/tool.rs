@@ -52,7 +52,7 @@ fn give_text(text: &str, out: OutText, length: InOut<i32>) {
     length.set(text.len() as i32 + 1);
 }
 
-/// Records that the index of what a name was looked for, if it was found.
+/// Sets the index of what a name was looked for, if it was found; fails otherwise.
 fn give_index(found: Option<usize>, index: Out<i32>) -> Result {
     let Some(found) = found else { return fails(MPI_T_ERR_INVALID_NAME) };
     index.set(found as i32);

@@ -16,7 +16,7 @@ fn size_and_rank(c: &Call, comm: Handle) -> Result<(u32, u32)> {
     Ok((comm.size(), comm.rank(world.messages.me())))
 }
 
-/// Returns the topology of a communicator, seen as one kind, and the caller's rank.
+/// Returns what `use_it` finds in the topology of a communicator, seen as one kind, with the caller's rank.
 fn with<T>(
     c: &Call,
     comm: Handle,

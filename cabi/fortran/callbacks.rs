@@ -97,7 +97,7 @@ pub fn is_keyval(function: usize) -> bool {
     function == delete as *const () as usize
 }
 
-/// Returns the copy function that C is given: what Fortran's `MPI_*_DUP_FN` does not depend on a language.
+/// Returns the copy function that C is given: what Fortran's `MPI_*_DUP_FN` do depends on no language.
 fn copy_function(given: Addr) -> Addr {
     use super::module::{mpi_comm_dup_fn_, mpi_dup_fn_, mpi_type_dup_fn_, mpi_win_dup_fn_};
     let dups = [

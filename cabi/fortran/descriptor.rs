@@ -163,7 +163,7 @@ pub struct PinnedBuffer {
 }
 
 impl PinnedBuffer {
-    /// Builds it from the descriptor.
+    /// Reads the buffer from its descriptor.
     pub fn new(descriptor: Addr) -> PinnedBuffer {
         let base = base(descriptor);
         let rank: u8 = load(descriptor.offset(RANK));

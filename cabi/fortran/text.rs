@@ -74,7 +74,7 @@ pub struct TextLength {
 }
 
 impl TextLength {
-    /// Builds it from the variable.
+    /// Reads the length from the variable.
     pub fn new(at: Addr) -> TextLength {
         let value: i32 = load(at);
         TextLength { at, value: if value > 0 { value.saturating_add(1) } else { value } }
@@ -101,7 +101,7 @@ pub struct FortranStrings {
 }
 
 impl FortranStrings {
-    /// Returns each has `length` bytes.
+    /// Reads the texts of an array, in which each has `length` bytes.
     pub fn new(at: Addr, length: usize, count: Option<i32>) -> FortranStrings {
         if count.is_none() && is(original(at), Sentinel::ArgvNull) {
             return FortranStrings { texts: Vec::new(), pointers: Vec::new() };

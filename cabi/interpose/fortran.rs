@@ -95,7 +95,7 @@ type Word = usize;
 
 macro_rules! functions {
     ($($name:ident $symbol:expr;)*) => { $(
-        /// Returns the function of this name, for the calling rank's unit.
+        /// Calls the next function of this name, with the calling rank's unit.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(unit: *const i32, second: Word, third: Word, fourth: Word) -> Word {
             static REAL: NextSymbol = NextSymbol::new($symbol);

@@ -175,7 +175,7 @@ pub unsafe extern "C" fn malloc(bytes: usize) -> *mut c_void {
     }
 }
 
-/// Returns the C library's, on pages that are there.
+/// Returns memory of the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calloc(count: usize, each: usize) -> *mut c_void {
     if !is_found() {
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn calloc(count: usize, each: usize) -> *mut c_void {
     noted(unsafe { CALLOC.get::<Calloc>()(count, each) }, bytes)
 }
 
-/// Behaves as `calloc`.
+/// Gives a block another length by the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
     if !is_found() {
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { FREE.get::<Free>()(block) }
 }
 
-/// Behaves as `calloc`.
+/// Gives memory of the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn posix_memalign(at: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
     static REAL: NextSymbol = NextSymbol::new(c"posix_memalign");
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn posix_memalign(at: *mut *mut c_void, alignment: usize, 
     }
 }
 
-/// Behaves as `calloc`.
+/// Returns memory of the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
     static REAL: NextSymbol = NextSymbol::new(c"aligned_alloc");
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c
     noted(unsafe { REAL.get::<Aligned>()(alignment, bytes) }, bytes)
 }
 
-/// Behaves as `calloc`.
+/// Returns memory of the C library's function, on pages that are there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memalign(alignment: usize, bytes: usize) -> *mut c_void {
     static REAL: NextSymbol = NextSymbol::new(c"memalign");

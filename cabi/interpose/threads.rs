@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use rank::next::NextSymbol;
 use rank::threads::{self, Routine};
 
-/// Returns a thread of a rank.
+/// Starts a thread of a rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn pthread_create(
 /// A thread's function, as C11 has it.
 type Plain = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
-/// Returns a thread of a rank, as C11 has it: its function returns a number.
+/// Starts a thread of a rank, as C11 has it: its function returns a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thrd_create(
     thread: *mut libc::pthread_t,

@@ -223,7 +223,7 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
     }
 }
 
-/// Returns the error of an error number, as C11's threads have it.
+/// Returns the result for an error number, as C11's threads have it.
 fn thread_code(code: c_int) -> c_int {
     match code {
         0 => 0,
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn mtx_timedlock(
     }
 }
 
-/// Returns a rank that has no such signal pending waits in virtual time: none arrives at a simulated time.
+/// Waits in virtual time where the rank has no such signal pending: none arrives at a simulated time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sigtimedwait(
     signals: *const libc::sigset_t,

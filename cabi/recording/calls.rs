@@ -30,7 +30,7 @@ pub struct RecordedRank {
 }
 
 impl RecordedRank {
-    /// Returns one that has not called.
+    /// Returns a rank that has not called.
     fn new(matches: bool) -> RecordedRank {
         RecordedRank { under_way: OpenCalls::None, objects: TracedObjects::new(matches), left: Time::ZERO }
     }
@@ -91,8 +91,9 @@ impl CallRecording {
             Some((me, OpenCall { function, level, words: call, entered, site, arguments, brief, handles }));
     }
 
-    /// Returns the mounted rank, which has calls under way, begins another at this level. Returns `true` if
-    /// none of those is around it.
+    /// Returns `true` if none of the calls of the mounted rank is around the one that it begins at this
+    /// level. Reads again what is needed of the innermost that is, and takes away its statuses where the new
+    /// one may write.
     #[cold]
     fn is_first(&mut self, me: u32, level: NestingLevel) -> bool {
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return true };
@@ -107,8 +108,8 @@ impl CallRecording {
         false
     }
 
-    /// Records that the mounted rank has left its calls at this level and deeper without a return: they end
-    /// at its clock, with what `codes` has for their levels.
+    /// Ends the calls of the mounted rank at this level and deeper, which it has left without a return: at
+    /// its clock, with what `codes` has for their levels.
     #[cold]
     pub fn leave_calls(&mut self, (me, at): (u32, Time), level: NestingLevel, codes: &LeftCodes) {
         self.put_away(me);
@@ -171,7 +172,7 @@ impl CallRecording {
         caller.under_way.push(open);
     }
 
-    /// Records that the mounted rank's call with these words has returned.
+    /// Ends the mounted rank's call with these words, which has returned.
     pub fn close_call(&mut self, (me, at): (u32, Time), level: NestingLevel, words: &[u64], code: i32) {
         let last = self.last.take_if(|(rank, open)| *rank == me && open.level == level).map(|(_, open)| open);
         if last.is_none() {
@@ -210,7 +211,7 @@ impl CallRecording {
         }
     }
 
-    /// Records that the call is over that `me` made at this level within another one.
+    /// Puts back the statuses that a call of `me` at this level had covered, which is over.
     #[cold]
     fn uncover(&mut self, me: u32, level: NestingLevel) {
         if let Some(place) = self.covered.iter().position(|covered| covered.by == (me, level)) {

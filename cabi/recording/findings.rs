@@ -60,7 +60,7 @@ pub fn begin_quickly(
     with(|recording| recording.begin_quickly(world, function, words, frame))?
 }
 
-/// Records that the call is over, and has succeeded.
+/// Notes the request of a call that is over and has succeeded, if it has made one.
 #[inline(always)]
 pub fn end_quickly(world: &mut World, words: &[u64], TouchingCall { maker, memory, request }: TouchingCall) {
     let Some(request) = request else { return };

@@ -51,7 +51,7 @@ pub fn enter_callback(code: i32, frame: usize) -> Entered {
     Entered(entered.map(|()| (rank, thread, frame)))
 }
 
-/// Records that the function has returned or thrown.
+/// Leaves a callback: its function has returned or thrown.
 pub fn leave_callback(entered: &Entered) {
     let Some((rank, thread, frame)) = entered.0 else { return };
     with(|recording| {

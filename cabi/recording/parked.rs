@@ -120,8 +120,8 @@ impl OpenCalls {
         }
     }
 
-    /// Returns the call at this level, which returns, with what it said on entry in `room` if it was told in
-    /// words, whose words are there.
+    /// Takes out the call at this level, which returns, with what it said on entry in `room` if it was told
+    /// in words, whose words are there.
     pub fn pop(
         &mut self,
         level: NestingLevel,
@@ -149,7 +149,7 @@ impl OpenCalls {
         }
     }
 
-    /// Returns the innermost, within which the rank makes a call: all is read again that is to be.
+    /// Returns the innermost call, within which the rank makes another; reads again all of it that is needed.
     pub fn unpark(
         &mut self,
         told: &WordSequences,

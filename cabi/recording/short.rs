@@ -109,8 +109,8 @@ impl ProcessCalls {
         self.callers[(rank - self.first) as usize].open.iter().any(|open| open.level.is_left_by(level))
     }
 
-    /// Records that the mounted rank has left its calls at this level and deeper without a return: they end
-    /// at its clock.
+    /// Ends the calls of the mounted rank at this level and deeper, which it has left without a return: at
+    /// its clock.
     pub fn leave(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         while let Some(at) = self.callers[me].open.iter().rposition(|open| open.level.is_left_by(level)) {
@@ -118,7 +118,7 @@ impl ProcessCalls {
         }
     }
 
-    /// Records that the mounted rank's call at this level has returned.
+    /// Ends the mounted rank's call at this level, which has returned.
     pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>], level: NestingLevel) {
         let me = (world.messages.me() - self.first) as usize;
         if let Some(at) = self.callers[me].open.iter().rposition(|open| open.level == level) {
@@ -174,8 +174,8 @@ impl NestedCall {
 }
 
 impl ProcessCalls {
-    /// Records that the run is over: with one rank a process it ends within `MPI_Finalize`, which has done
-    /// its work. Other calls that have not returned are told of as they are: those of a deadlock, or of an
+    /// Ends all calls with the run: with one rank a process it ends within `MPI_Finalize`, which has done its
+    /// work. Other calls that have not returned are reported as they are: those of a deadlock, or of an
     /// abort.
     pub fn end(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
         let me = world.messages.me();

@@ -38,7 +38,7 @@ impl Statuses {
         at != 0 && self.pieces.get(index) == Some(&at)
     }
 
-    /// Records that the words there are 0 from now on.
+    /// Clears the words there: they are 0 from now on.
     #[inline]
     pub fn clear(&self, (at, words): (usize, usize)) {
         (0..words).for_each(|k| store(place(at, k), 0u64));

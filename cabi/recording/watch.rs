@@ -191,8 +191,8 @@ impl CallWatch {
         }
     }
 
-    /// Returns a call of `rank` with these words, which touches no more than this and is made quickly: the
-    /// memory, if no operation under way may touch it, too.
+    /// Returns the memory that a call of `rank` with these words touches, if no operation under way may touch
+    /// it, too. The call touches no more than `single` and is made quickly.
     #[inline(always)]
     pub fn plainly(
         &mut self,
@@ -279,7 +279,7 @@ impl CallWatch {
             .wait_for(requests.filter(|&request| request != MPI_REQUEST_NULL))
     }
 
-    /// Records that the call has failed in which `rank` waited last: these requests are left.
+    /// Keeps these requests, which are left of the call that has failed in which `rank` waited last.
     #[cold]
     pub fn stay(&mut self, rank: u32, requests: impl Iterator<Item = usize> + Clone) {
         self.callers[(rank - self.first) as usize]
@@ -287,7 +287,7 @@ impl CallWatch {
             .stay(|request| requests.clone().any(|left| left == request));
     }
 
-    /// Records that the mounted rank's call has returned.
+    /// Ends the mounted rank's call, which has returned.
     pub fn close(&mut self, (rank, level): (u32, NestingLevel), words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
         let Some(at) = caller.open.iter().rposition(|open| open.level == level) else { return };

@@ -63,7 +63,8 @@ impl RunSettings {
         }
     }
 
-    /// Returns the results of all points, in their order; up to `jobs` runs at a time.
+    /// Makes the runs of all points, up to `jobs` at a time, and returns their results in the order of the
+    /// points.
     pub fn all(
         &self,
         variables: &[Variable],
@@ -95,7 +96,7 @@ impl RunSettings {
             .collect()
     }
 
-    /// Returns the result of a point, and whether it was there before.
+    /// Returns the result of a point, which is run if it has none yet, and whether it had one.
     fn result(&self, variables: &[Variable], point: &Point) -> (Result<RunResults, String>, bool) {
         let path = self.directory.join(file_name(&Points(variables).name(point)) + ".json");
         if !self.is_older(&path, variables, point)
@@ -163,7 +164,7 @@ impl RunSettings {
         }
     }
 
-    /// Returns the subcommand, and values that are options.
+    /// Returns the arguments of a run: the subcommand, and values that are options.
     fn arguments(&self, variables: &[Variable], point: &Point) -> Vec<String> {
         let mut arguments =
             vec![if self.kind == RunKind::Trace { "replay" } else { "run" }.to_owned(), "--quiet".to_owned()];

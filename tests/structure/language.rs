@@ -83,7 +83,7 @@ fn defined(line: &str) -> Option<&str> {
     Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?).filter(|name| !name.is_empty())
 }
 
-/// Returns the code below `directory`, files and folders of [`DATA`] and hidden ones left out.
+/// Collects the code below `directory`, files and folders of [`DATA`] and hidden ones left out.
 fn code_files(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

@@ -60,7 +60,7 @@ fn names(of: &[&Parameter]) -> String {
     of.iter().map(|p| format!("{}, ", rust_name(p))).collect()
 }
 
-/// Returns the same with their types, as a function declares them.
+/// Returns parameters with their types, as a function declares them.
 fn typed(of: &[&Parameter], large: bool) -> String {
     of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect()
 }

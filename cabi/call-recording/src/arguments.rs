@@ -55,8 +55,9 @@ impl<H: Host> ArgumentRegisters<H> {
         (self.room(index) * H::STATUS).div_ceil(8)
     }
 
-    /// Records that the call has returned. Nobody but this argument keeps its words where they were: between
-    /// the calls that name them they are nobody's, and their place on the stack might serve something else.
+    /// Reads the words from here on: the call has returned. Nobody but this argument keeps its words where
+    /// they were: between the calls that name them they are nobody's, and their place on the stack might
+    /// serve something else.
     pub fn come_back(&mut self, words: &[u64]) {
         self.frame = words.as_ptr() as usize;
     }
@@ -378,7 +379,7 @@ impl<H: Host> ArgumentRegisters<H> {
         }));
     }
 
-    /// Returns a parameter whose handles the call may replace: those before that are its own.
+    /// Returns the value of a parameter whose handles the call may replace: those before that are its own.
     fn replaced<'a>(
         &self,
         index: usize,
@@ -400,8 +401,7 @@ impl<H: Host> ArgumentRegisters<H> {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
 
-    /// Returns the requests that the call may replace, of one that can be told in words: it replaces nothing
-    /// else.
+    /// Returns the requests that a call may replace which can be recorded in words: it replaces nothing else.
     #[inline]
     pub fn requests(&self) -> impl Iterator<Item = usize> {
         self.plan.replaced.iter().flat_map(|&(index, _)| self.list(index))

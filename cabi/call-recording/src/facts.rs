@@ -185,7 +185,7 @@ impl Facts {
     }
 }
 
-/// Returns a rank, by its distance where it has one.
+/// Returns a rank as a word: by its distance where it has one.
 fn relative(rank: i32, from: RelativeBase) -> u64 {
     const ABSOLUTE: u64 = 1 << 32;
     if rank <= 0 || rank as u32 >= from.peers || from.rank >= from.peers {
@@ -197,7 +197,7 @@ fn relative(rank: i32, from: RelativeBase) -> u64 {
 /// The bit that marks an object made by the program.
 const MADE: u64 = 1 << 63;
 
-/// Returns an object of the standard by its handle, another by what a trace calls it.
+/// Returns an object as a word: one of the standard by its handle, another by what a trace calls it.
 #[inline]
 fn object<H: Host>(class: Class, handle: usize, objects: &mut TracedObjects<H>) -> u64 {
     if handle < objects::PREDEFINED {

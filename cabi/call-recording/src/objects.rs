@@ -110,7 +110,7 @@ struct SeenClass {
 }
 
 impl SeenClass {
-    /// Returns the next object's number, and the least slot that is free.
+    /// Takes the next object's number, and the least slot that is free.
     fn next(&mut self, maker: (Function, u32)) -> TracedObject {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
@@ -276,7 +276,7 @@ impl<H: Host> TracedObjects<H> {
         left.into_iter().map(told).collect()
     }
 
-    /// Records that a handle has become invalid: whatever has the same value later is another object.
+    /// Forgets a handle that has become invalid: whatever has the same value later is another object.
     #[inline]
     pub fn forget(&mut self, class: Class, handle: usize) {
         if self.is_in_slots(class) {

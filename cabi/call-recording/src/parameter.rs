@@ -107,11 +107,11 @@ pub struct ArgumentForm {
 }
 
 impl ArgumentForm {
-    /// Returns it as C passes them.
+    /// Returns the form of arguments as C passes them.
     pub const fn c(large: bool) -> ArgumentForm {
         ArgumentForm { large, fortran: false, descriptors: false }
     }
-    /// Returns it as Fortran passes them.
+    /// Returns the form of arguments as Fortran passes them.
     pub const fn fortran(large: bool, descriptors: bool) -> ArgumentForm {
         ArgumentForm { large, fortran: true, descriptors }
     }

@@ -10,7 +10,7 @@ use mpi::request::Status;
 use mpi::world::World;
 use rank::Addr;
 
-/// Returns the status of an access that is over, or what its second half waits for.
+/// Sets the status of an access that is over; of another one, returns what its second half waits for.
 pub fn told(over: std::result::Result<Status, usize>, out: StatusPointer) -> Option<Wait> {
     match over {
         Ok(done) => {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the program that a command names, loaded into this process if it is another one than that which
-/// the run began with; of that one nothing.
+/// Finds the program that a command names, and loads it into this process, unless it is the one that the run
+/// began with: of that one `None`.
 ///
 /// # Errors
 /// A sentence: there is no such program, or why it cannot run beside the others.
@@ -18,7 +18,7 @@ pub fn find(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Opt
     Ok(Some(found))
 }
 
-/// Returns the file that a command names.
+/// Finds the file that a command names.
 ///
 /// # Errors
 /// A sentence: there is none.

@@ -68,7 +68,7 @@ static HANDLES: Mutex<Option<Slab<(u32, usize)>>> = Mutex::new(None);
 /// The value that a rank has written to [`ControlVariable::TraceRank`].
 static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 
-/// Records that a rank has left the interface: its handles are gone.
+/// Forgets the handles of a rank that has left the interface.
 pub(super) fn forget(rank: u32) {
     if let Some(handles) = &mut *locked(&HANDLES) {
         handles.retain(|(owner, _)| *owner != rank);

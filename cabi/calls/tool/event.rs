@@ -163,7 +163,7 @@ fn listen() {
     recording::raise_events(any, recording::Raise { entered: raised::entered, left: raised::left });
 }
 
-/// Records that a rank has left the interface: its registrations are gone.
+/// Forgets the registrations of a rank that has left the interface.
 pub(super) fn forget(rank: u32) {
     registered(|all| all.retain(|one| one.owner != rank));
     listen();

@@ -121,7 +121,7 @@ fn open<T>(with: impl FnOnce(&mut PvarHandles) -> T) -> T {
     with(locked(&OPEN).get_or_insert_default())
 }
 
-/// Records that a rank has left the interface: its sessions are gone.
+/// Forgets the sessions of a rank that has left the interface.
 pub(super) fn forget(rank: u32) {
     open(|open| {
         let own: Vec<u32> =

@@ -68,7 +68,7 @@ pub fn entered(function: Function, frame: usize) {
     under.push(RaisedCall { rank, function, entered, waited, sent, frame });
 }
 
-/// Records that the mounted rank's call has returned.
+/// Raises the events of the mounted rank's call, which has returned.
 pub fn left(code: i32) {
     if is_told() {
         return;

@@ -144,7 +144,7 @@ fn listen(on: bool) -> c_int {
     0
 }
 
-/// Records that the run is over.
+/// Ends the recording: the run is over.
 fn end() {
     RECORDS.store(false, Relaxed);
     let run = RUN.try_with(|cell| cell.try_borrow_mut().ok().and_then(|mut run| run.take())).ok().flatten();

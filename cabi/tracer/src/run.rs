@@ -289,7 +289,7 @@ impl TracedProcess {
         self.recording.save();
     }
 
-    /// Records that all calls were recorded: rank 0 gets them and writes the file.
+    /// Ends the recording, since all calls were recorded: rank 0 gets them and writes the file.
     pub fn end(mut self) {
         let own = self.recording.part();
         if self.rank != 0 {
@@ -326,7 +326,7 @@ impl TracedProcess {
     }
 }
 
-/// Records that the process's exit status is to tell that the trace is not there.
+/// Sees to it that the process's exit status says that the trace is not there.
 fn fail() {
     extern "C" fn tell(status: c_int, _: *mut libc::c_void) {
         if status == 0 {

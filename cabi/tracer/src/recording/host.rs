@@ -251,7 +251,7 @@ pub fn error_class(code: i32) -> i32 {
     with(|host| host.numbers.get(&(Section::ErrorClass, class)).copied().unwrap_or(class))
 }
 
-/// Records that the next statuses to be read are all of receives.
+/// Forgets the statuses that were noted: the next to be read are all of receives.
 pub fn forget_statuses() {
     with(|host| host.statuses.clear());
 }

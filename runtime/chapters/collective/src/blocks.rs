@@ -109,7 +109,7 @@ impl BlockList<'_> {
         let (count, datatype) = self.elements(index);
         count * datatype.size
     }
-    /// Returns the packed bytes of each.
+    /// Returns the packed bytes of each block.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone {
         (0..self.len).map(|index| self.bytes(index))
     }

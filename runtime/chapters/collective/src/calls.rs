@@ -176,7 +176,7 @@ impl Calls {
     pub(crate) fn persistent(&mut self) -> Option<&mut PersistentCollectives> {
         self.persistent.as_deref_mut()
     }
-    /// Returns its persistent collectives, of which there will be some.
+    /// Returns its persistent collectives, made if there are none.
     pub(crate) fn make_persistent(&mut self) -> &mut PersistentCollectives {
         self.persistent.get_or_insert_default()
     }

@@ -284,7 +284,7 @@ impl Collectives {
         index
     }
 
-    /// Returns an instance that nobody has entered, with room for no agents.
+    /// Makes an instance that nobody has entered, with room for no agents.
     pub(crate) fn make_held(
         &mut self,
         messages: &mut Messages,

@@ -310,7 +310,7 @@ impl Collectives {
         false
     }
 
-    /// Records that the function of the program has reduced `work.left` into `work.right`.
+    /// Goes on after the function of the program has reduced `work.left` into `work.right`.
     pub(crate) fn user_reduced(&mut self, work: UserReduction) {
         if let Some(instance) = self.instances.get_mut(work.instance)
             && let Some(agent) = &mut instance.agents[work.member as usize]

@@ -55,14 +55,14 @@ impl FunctionWork {
 }
 
 impl Collectives {
-    /// Records that all members of a reduction with functions are in: the main loop has it next.
+    /// Queues a reduction with functions, whose members are all in, for the main loop.
     pub(super) fn queue_functions(&mut self, index: u32) {
         self.unhold(index);
         self.instance_mut(index).start();
         self.functions.push_back(index);
     }
 
-    /// Returns the next of them.
+    /// Takes the next reduction with functions that waits for the main loop.
     pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {
             let index = self.functions.pop_front()?;
@@ -92,7 +92,7 @@ impl Collectives {
         }
     }
 
-    /// Records that the functions have been called; the members leave.
+    /// Lets the members leave: the functions have been called.
     pub(crate) fn functions_called(
         &mut self,
         messages: &mut Messages,

@@ -230,8 +230,8 @@ impl Collectives {
         Ok(Some((index, member, request)))
     }
 
-    /// Returns the member number of the mounted rank if its call is one more of the instance made last; then
-    /// it has entered that.
+    /// Enters the mounted rank into the instance made last, if its call is one more of that; returns its
+    /// member number.
     #[inline]
     fn joins_latest(&mut self, messages: &mut Messages, objects: &Objects, brief: &Brief) -> Option<u32> {
         let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;

@@ -114,7 +114,7 @@ impl Collectives {
         }
     }
 
-    /// Returns the mounted rank, which is through, takes its result into these blocks and leaves.
+    /// Takes the result of the mounted rank, which is through, into these blocks; the rank leaves.
     pub(crate) fn finish_lists(
         &mut self,
         messages: &mut Messages,

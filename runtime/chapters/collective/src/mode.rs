@@ -23,7 +23,7 @@ pub enum Mode {
 pub const ENDED: usize = usize::MAX;
 
 impl Mode {
-    /// Returns a call that is made in halves waits.
+    /// Returns the mode of a call that is made in halves, which waits.
     pub(crate) fn whole(self) -> Mode {
         if self == Mode::Entering { Mode::Blocking } else { self }
     }

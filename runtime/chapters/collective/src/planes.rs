@@ -218,7 +218,7 @@ pub(crate) fn overheads(wire: &p2p::wire::Wire) -> Option<MessageOverheads> {
     })
 }
 
-/// Returns all rounds of members that enter with these clocks: when each is through.
+/// Passes all rounds of members that enter with these clocks; returns when each is through.
 fn pass_rounds(
     messages: &mut Messages,
     schedule: Rc<dyn Schedule>,

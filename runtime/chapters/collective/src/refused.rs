@@ -67,7 +67,7 @@ impl Collectives {
         }
     }
 
-    /// Records that an instance is made: members to whom its call was refused before take part in it.
+    /// Lets members to whom a call was refused before take part in its instance, which is made.
     pub(super) fn admit_refused(
         &mut self,
         messages: &Messages,
@@ -143,7 +143,7 @@ impl Collectives {
         instance.arrived += 1;
     }
 
-    /// Records that all members of this process are in: those that were refused say so to the agreement.
+    /// Contributes to the agreement for members that were refused: all members of this process are in.
     pub(crate) fn contribute_refusals(&mut self, index: u32) {
         let instance = self.instance_mut(index);
         let Some(Agreement { contributions, .. }) = &mut instance.agreement else { return };

@@ -35,7 +35,7 @@ impl Ticket {
     pub fn of(word: usize) -> Ticket {
         Ticket(word)
     }
-    /// Returns this member, which gets no result from those it waits for.
+    /// Returns the ticket of this member, which gets no result from those it waits for.
     fn without_result(self) -> Ticket {
         Ticket(self.0 | NO_RESULT)
     }
@@ -86,7 +86,7 @@ impl Entrance<'_> {
         self.collectives.finish_part(self.messages, self.objects, index, member, &target).map(|_| ())
     }
 
-    /// Returns the second half of a call that makes a communicator: its handle.
+    /// Ends a call that makes a communicator; returns its handle.
     ///
     /// # Errors
     /// What the members' agreement failed with.
@@ -105,8 +105,8 @@ impl Entrance<'_> {
         self.collectives.finish_lists(self.messages, self.objects, index, member, list.as_ref()).map(|_| ())
     }
 
-    /// Returns the rank, which is through, takes its result and leaves; the handle of a new communicator, if
-    /// one was made.
+    /// Takes the result of the rank, which is through and leaves; returns the handle of a new communicator,
+    /// if one was made.
     ///
     /// # Errors
     /// What the member's part in it failed with.

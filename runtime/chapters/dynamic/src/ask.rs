@@ -91,7 +91,7 @@ pub(crate) struct Ask {
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl Ask {
-    /// Returns its turn among those that wait at the place, of which it is this one.
+    /// Returns the arrival by which it is ordered among those that wait there, of which it is this one.
     pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }

@@ -191,7 +191,7 @@ impl Dynamic {
         self.send(messages, ask, leaves);
     }
 
-    /// Records that the answer to an operation is back at its rank's process.
+    /// Takes the answer to an operation, which is back at its rank's process.
     pub(crate) fn answered(&mut self, messages: &mut Messages, operation: u32, answer: Answer, at: Time) {
         let Some(operation) = self.operations.get_mut(operation).filter(|operation| operation.request != NIL)
         else {

@@ -144,7 +144,7 @@ impl Agreements {
         key.alone.map_or_else(|| self.members.get(&key.context).cloned(), |rank| Some(Members::alone(rank)))
     }
 
-    /// Records that a rank has failed: those wait for it no longer that it has not joined.
+    /// Ends the wait for a rank that has failed in agreements that it has not joined.
     pub fn failed(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32) {
         let mut open: Vec<AgreementKey> = self.rounds.keys().copied().collect();
         open.sort_unstable();
@@ -185,7 +185,7 @@ impl Agreements {
         }
     }
 
-    /// Records that a rank of this process is told what came of it.
+    /// Tells a rank of this process what came of its agreement.
     pub(crate) fn finish(
         &mut self,
         messages: &mut Messages,

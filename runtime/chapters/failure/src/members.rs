@@ -36,7 +36,7 @@ impl Members {
         }
     }
 
-    /// Returns the one member.
+    /// Returns members that are this one rank.
     pub(crate) fn alone(rank: u32) -> Members {
         Members { group: Group::of_one(rank), first: None }
     }
@@ -90,8 +90,8 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// Returns their communicator, as each side has it; none where nobody is left of one of two sides, as
-    /// with `MPI_Comm_split`.
+    /// Makes their communicator and returns its handles, as each side has it; none where nobody is left of
+    /// one of two sides, as with `MPI_Comm_split`.
     pub(crate) fn make(&self, objects: &mut Objects) -> [usize; 2] {
         match &self.other {
             None => [objects.comms.make(self.group.clone(), None, None), COMM_NULL],

@@ -22,7 +22,7 @@ pub struct FailurePlan {
 }
 
 impl FailurePlan {
-    /// Returns these failures; of several of one rank the first counts.
+    /// Makes a plan of these failures; of several of one rank the first counts.
     pub fn new(failures: impl IntoIterator<Item = Failure>) -> FailurePlan {
         let mut plan = FailurePlan::default();
         failures.into_iter().for_each(|failure| plan.add(failure));

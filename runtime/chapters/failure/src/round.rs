@@ -33,7 +33,7 @@ impl AgreementKey {
         let (context, number, alone) = (from.u32(), from.u32(), from.u32());
         AgreementKey { context, number, alone: (alone != u32::MAX).then_some(alone) }
     }
-    /// Returns it as bytes.
+    /// Returns the key as bytes.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.put(&mut bytes);

@@ -182,7 +182,7 @@ impl RandomFailures {
     }
 }
 
-/// Returns a length of time in seconds, which may be longer than virtual time.
+/// Reads a length of time in seconds, which may be longer than virtual time.
 fn long_time(text: &str) -> Result<f64, String> {
     for (unit, seconds) in LONG_UNITS {
         if let Some(number) = text.strip_suffix(unit)

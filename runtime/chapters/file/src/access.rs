@@ -88,7 +88,7 @@ pub(crate) struct HomeRequest {
 }
 
 impl HomeRequest {
-    /// Returns its turn among those that wait at the home, of which it is this one.
+    /// Returns the arrival by which it is ordered among those that wait at the home, of which it is this one.
     pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }
@@ -129,7 +129,7 @@ impl HomeReply {
     pub(crate) fn failed(failure: Box<Failure>) -> HomeReply {
         HomeReply { failure: Some(failure), ..HomeReply::default() }
     }
-    /// Returns a place or a count.
+    /// Makes a reply of an offset or a count.
     pub(crate) fn of(value: u64) -> HomeReply {
         HomeReply { value, ..HomeReply::default() }
     }

@@ -101,8 +101,8 @@ impl OpenFiles {
         spans.iter().map(plan).collect()
     }
 
-    /// Returns an answer to a collective access that is buffered: of the meeting, or of an aggregator.
-    /// Whether it was one, and is not to be looked at further.
+    /// Takes an answer to a buffered collective access: of the meeting, or of an aggregator. Returns `true`
+    /// if it was one, and is not to be looked at further.
     pub(crate) fn exchanged(
         &mut self,
         messages: &mut Messages,
@@ -146,7 +146,7 @@ impl OpenFiles {
         self.operations.get_mut(index)?.exchange.as_mut()
     }
 
-    /// Records that the meeting is over: where the operation's bytes are to go.
+    /// Learns where the operation's bytes are to go: the meeting is over.
     fn learn(&mut self, messages: &Messages, objects: &Objects, index: u32, plan: ExchangePlan) {
         let operation = &self.operations[index];
         let (file, rank) = (operation.file, operation.rank);
@@ -202,7 +202,7 @@ impl OpenFiles {
         self.ask(messages, objects, of, HomeAction::Part(Box::new(part)), index, at);
     }
 
-    /// Records that a member's part has its turn at the aggregator, which asks the servers with the last.
+    /// Takes a member's part at the aggregator, which asks the servers with the last.
     pub(crate) fn aggregate(
         &mut self,
         messages: &mut Messages,
@@ -236,7 +236,7 @@ impl OpenFiles {
         );
     }
 
-    /// Records that the servers have answered an aggregator, which answers the members of its round.
+    /// Answers the members of an aggregator's round: the servers have answered it.
     pub(crate) fn answer_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         for access in self.aggregated.remove(index).unwrap_or_default() {
             let HomeAction::Part(part) = &access.action else { continue };

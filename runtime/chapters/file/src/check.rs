@@ -31,7 +31,7 @@ pub(crate) fn direction(file: &File, direction: Direction) -> Result {
     }
 }
 
-/// Records that a sequential file has its shared pointer alone (MPI 5.0 section 14.2.1).
+/// Refuses a sequential file, which has its shared pointer alone (MPI 5.0 section 14.2.1).
 pub(crate) fn not_sequential(file: &File) -> Result {
     if file.amode & MPI_MODE_SEQUENTIAL != 0 {
         return Err(Failure::new(
@@ -43,7 +43,7 @@ pub(crate) fn not_sequential(file: &File) -> Result {
     Ok(())
 }
 
-/// Returns an offset or a size that must not be negative.
+/// Checks an offset or a size, which must not be negative, and returns it.
 pub(crate) fn not_negative(what: &str, value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|_| bad_argument(format!("{what} {value} is negative: use 0 or more")))
 }

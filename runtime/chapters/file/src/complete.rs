@@ -14,7 +14,7 @@ use p2p::Messages;
 use p2p::request::Status;
 
 impl OpenFiles {
-    /// Records that the answer to an operation is back at its rank's process.
+    /// Takes the answer to an operation, which is back at its rank's process.
     pub(crate) fn answered(
         &mut self,
         messages: &mut Messages,

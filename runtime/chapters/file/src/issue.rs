@@ -210,7 +210,7 @@ impl OpenFiles {
         Ok(plan)
     }
 
-    /// Returns an operation of the mounted rank, with a request.
+    /// Makes an operation of the mounted rank, with a request, and returns its index.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.me();
         let (answer, then) = (HomeReply::default(), Then::Nothing);

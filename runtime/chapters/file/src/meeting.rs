@@ -14,7 +14,7 @@ use p2p::Messages;
 use p2p::handle;
 
 impl OpenFiles {
-    /// Returns the mounted rank's part in the next meeting of a file.
+    /// Makes the mounted rank's part in the next meeting of a file.
     pub(crate) fn part_in(&mut self, file: u32, rank: u32, meet: Meet) -> HomeAction {
         let part = self.part_mut(file, rank);
         part.meetings += 1;
@@ -46,8 +46,8 @@ impl OpenFiles {
         Ok(Err(handle::of_cold(self.operations[index].request)))
     }
 
-    /// Records that the mounted rank's collective call on a file has failed before it met the others, who
-    /// must not wait for it.
+    /// Lets the others not wait for the mounted rank, whose collective call on a file has failed before it
+    /// met them.
     #[cold]
     pub fn refuse(&mut self, messages: &mut Messages, objects: &Objects, handle: usize) {
         let Ok(file) = objects.files.index(&objects.comms, handle) else { return };
@@ -61,7 +61,7 @@ impl OpenFiles {
         self.ask(messages, objects, (file, me), action, u32::MAX, leaves);
     }
 
-    /// Records that a member's part is at home.
+    /// Takes a member's part, which is at home.
     pub(crate) fn enter(
         &mut self,
         messages: &mut Messages,
@@ -85,7 +85,7 @@ impl OpenFiles {
         self.wait_for_turn(messages, objects, met);
     }
 
-    /// Records that all members' parts are there: what comes of it goes to each.
+    /// Sends each member what comes of a meeting: all members' parts are there.
     pub(crate) fn met(
         &mut self,
         messages: &mut Messages,

@@ -107,7 +107,7 @@ impl OpenFiles {
         self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
     }
 
-    /// Returns the host's file, which the first rank of the process that needs it opens.
+    /// Returns the host's file; the first rank of the process that needs it opens it.
     pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<HostFile>> {
         if let Some(host) = self.hosts.get(&file) {
             return Ok(host.clone());
@@ -159,7 +159,7 @@ impl OpenFiles {
         if deletes { delete(&object.name) } else { Ok(()) }
     }
 
-    /// Records that all members of the process have given a file back: nothing of it is left.
+    /// Forgets a file that all members of the process have given back: nothing of it is left.
     pub fn forget(&mut self, file: u32) {
         self.hosts.remove(&file);
         self.homes.remove(&file);

@@ -32,7 +32,7 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.etypes_before(size))
     }
 
-    /// Returns the individual pointer, which moves behind what is accessed there.
+    /// Moves the individual pointer behind what is accessed there; returns where it was.
     pub fn advance(&mut self, messages: &Messages, transfer: &Transfer) -> u64 {
         let pointer = &mut self.part_mut(transfer.file, messages.me()).pointer;
         let before = *pointer;
@@ -154,7 +154,7 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).view.clone())
     }
 
-    /// Returns the view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and
+    /// Makes the view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and
     /// what the mounted rank brings to the meeting of all.
     ///
     /// # Errors
@@ -189,9 +189,8 @@ impl OpenFiles {
         Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 
-    /// Records that the mounted rank has this view now, and its pointers are at its beginning. With `goes_on`
-    /// that is where the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section
-    /// 14.3).
+    /// Sets the mounted rank's view; its pointers are at the view's beginning. With `goes_on` that is where
+    /// the shared pointer, which the meeting answered, was in the view before (MPI 5.0 section 14.3).
     pub fn set_view(&mut self, messages: &Messages, file: u32, mut view: View, goes_on: Option<u64>) {
         let part = self.part_mut(file, messages.me());
         if let Some(shared) = goes_on {

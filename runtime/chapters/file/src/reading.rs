@@ -85,8 +85,7 @@ impl OpenFiles {
         unknown
     }
 
-    /// Records that an operation has all that it waits for at `at`: it is over, or its bytes are to be
-    /// converted first.
+    /// Ends an operation that has all that it waits for at `at`, unless its bytes are to be converted first.
     pub(crate) fn over(&mut self, messages: &mut Messages, index: u32, at: Time) {
         let operation = &self.operations[index];
         if operation.then == Then::Convert && operation.answer.failure.is_none() {
@@ -96,7 +95,7 @@ impl OpenFiles {
         }
     }
 
-    /// Returns the next read that is to be converted.
+    /// Takes the next read that is to be converted.
     pub(crate) fn next_reading(
         &mut self,
         messages: &mut Messages,
@@ -144,7 +143,7 @@ impl OpenFiles {
         }))
     }
 
-    /// Records that a read has been converted.
+    /// Completes a read that has been converted.
     pub(crate) fn has_read(&mut self, messages: &mut Messages, reading: &PendingRead) {
         let done = if reading.code == 0 { Ok(reading.converted) } else { Err(failed("read", reading.code)) };
         self.read(messages, reading.index, reading.at, done);

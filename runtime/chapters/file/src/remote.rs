@@ -170,7 +170,7 @@ fn take_answer(from: &mut Take) -> HomeReply {
 }
 
 impl OpenFiles {
-    /// Records that something is asked of a home on another process.
+    /// Asks something of a home on another process.
     #[cold]
     pub(crate) fn tell_access(
         &mut self,

@@ -108,8 +108,8 @@ impl Representation {
         Ok(count.saturating_mul(bytes))
     }
 
-    /// Returns the bytes of memory, packed, as they lie in the file; of a representation that converts where
-    /// it has no function for that (MPI 5.0 section 14.5.3).
+    /// Converts the bytes of memory, packed, to what lies in the file; of a representation that converts
+    /// where it has no function for that (MPI 5.0 section 14.5.3).
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
@@ -117,7 +117,7 @@ impl Representation {
         if *self == Representation::External32 { datatype.to_external(count, &packed) } else { Ok(packed) }
     }
 
-    /// Returns the bytes of the file, the first of `count` instances, as those of memory, packed: as many as
+    /// Converts the bytes of the file, the first of `count` instances, to those of memory, packed: as many as
     /// there is data for.
     pub(crate) fn decode(&self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
         if *self != Representation::External32 {

@@ -84,7 +84,7 @@ impl OpenFiles {
         leaves + messages.fabric().latency(origin, home, bytes).max(messages.fabric().lookahead(true))
     }
 
-    /// Records that something asked is at home, or will be at its arrival.
+    /// Delivers something asked at home: it is there, or will be at its arrival.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest) {
         match access.action {
             HomeAction::Meet(number, meet) => self.enter(messages, objects, access, number, meet),

@@ -10,8 +10,7 @@ use p2p::Messages;
 use p2p::request::Status;
 
 impl OpenFiles {
-    /// Records that a short write has its place, so many etypes from the view's beginning: its rank goes on
-    /// then.
+    /// Gives a short write its offset, so many etypes from the view's beginning; its rank goes on then.
     pub(crate) fn placed(
         &mut self,
         messages: &mut Messages,

@@ -89,7 +89,7 @@ pub(crate) fn write(host: &HostFile, pieces: &[(u64, u64)], bytes: &[u8]) -> Res
     Ok(())
 }
 
-/// Returns the program's memory as it lies in the file.
+/// Packs the program's memory as it lies in the file.
 ///
 /// # Errors
 /// `MPI_ERR_CONVERSION`.

@@ -38,14 +38,14 @@ pub struct NewView<'a> {
 }
 
 impl View {
-    /// Returns the file as bytes, as it is after opening.
+    /// Returns the view of the file as bytes, as it is after opening.
     pub(crate) fn plain(objects: &Objects) -> View {
         let byte = objects.types.get(BYTE).expect("MPI_BYTE is predefined").clone();
         let representation = Representation::Native;
         View { disp: 0, etype: byte.clone(), filetype: byte.clone(), representation, unit: 1, tile: byte }
     }
 
-    /// Returns a view of these datatypes, in this representation; `writes` where the file may be written, so
+    /// Makes a view of these datatypes, in this representation; `writes` where the file may be written, so
     /// that its data may not overlap.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ impl Partitioned {
         )
     }
 
-    /// Records that the mounted rank has started a receive: it ends, if nothing may come, when that is
+    /// Looks at a receive that the mounted rank has started: it ends, if nothing may come, when that is
     /// decided.
     #[cold]
     pub(crate) fn look_at_started(&self, messages: &mut Messages, objects: &Objects, number: u32) {

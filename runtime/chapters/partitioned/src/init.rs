@@ -95,7 +95,7 @@ impl Partitioned {
         Ok(number)
     }
 
-    /// Returns the next channel of an envelope, seen from one end.
+    /// Counts and returns the next channel of an envelope, seen from one end.
     fn next(&mut self, envelope: MatchedPair, receives: bool) -> MatchedPair {
         let count = self.initialized.entry((envelope, receives)).or_default();
         let channel = MatchedPair { number: *count, ..envelope };
@@ -121,7 +121,7 @@ impl Partitioned {
         Err(failure.within(FailureScope::Context(end.common().channel.context)))
     }
 
-    /// Records that the persistent request of an end is no more.
+    /// Frees an end, whose persistent request is no more.
     pub(crate) fn free_end(&mut self, number: u32) {
         if let Some(End::Receive(receiver)) = self.ends.remove(number) {
             self.receivers.remove(&receiver.common.channel);

@@ -42,7 +42,7 @@ fn is_reachable(view: &BufferView) -> bool {
 }
 
 impl Partitioned {
-    /// Records that a partition has come, or will have at its arrival.
+    /// Delivers a partition, which has come, or will have at its arrival.
     pub(crate) fn land(&mut self, messages: &mut Messages, part: PartitionTransfer) {
         let key = (part.channel, part.round);
         let round = self.rounds.entry(key).or_default();
@@ -147,8 +147,8 @@ impl Partitioned {
         Ok(Some(handle::of_cold(look)))
     }
 
-    /// Returns the clock of the mounted rank when it has taken what it is told of: the whole of the
-    /// operation, or one partition.
+    /// Returns the clock of the mounted rank when it has taken what it learns of: the whole of the operation,
+    /// or one partition.
     pub(crate) fn clock_after(
         &mut self,
         number: u32,

@@ -71,8 +71,8 @@ impl PartitionedMessages {
         self.times[parts].iter().copied().max().filter(|&latest| latest != Time::MAX)
     }
 
-    /// Returns the clock of a receiver who looks at these bytes, which are there: each message that it has
-    /// not paid for yet costs it `overhead`, in the order in which they came.
+    /// Lets a receiver look at these bytes and returns its clock then. They are there: which are there: each
+    /// message that it has not paid for yet costs it `overhead`, in the order in which they came.
     pub(crate) fn look(&mut self, first: u64, length: u64, overhead: Span, clock: Time) -> Time {
         let mut parts: Vec<usize> =
             self.overlapping(first, length).filter(|&part| !self.paid[part]).collect();

@@ -128,7 +128,7 @@ impl Default for PendingAccess {
 }
 
 impl PendingAccess {
-    /// Returns its turn among those that wait at its target.
+    /// Returns the arrival by which it is ordered among those that wait at its target.
     pub(crate) fn waits(self: Held) -> Arrival<Waiting> {
         Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: Waiting::Any(self) }
     }

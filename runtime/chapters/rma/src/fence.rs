@@ -68,7 +68,7 @@ impl Fence {
     pub(crate) fn end(&mut self, member: u32) {
         self.open.set(member, false, member + 1);
     }
-    /// Records that an access of this epoch is there.
+    /// Keeps an access of this epoch, which is there.
     pub(crate) fn keep(&mut self, epoch: u32, access: Held) {
         self.kept.entry(epoch).or_default().push(access);
     }
@@ -80,7 +80,7 @@ impl Fence {
     pub(crate) fn landed(&mut self, epoch: u32, target: u32) {
         less(&mut self.expected, epoch, target);
     }
-    /// Records that an access of this epoch has its turn at a target.
+    /// Notes that an access of this epoch touches a target's memory now.
     pub(crate) fn touches(&mut self, epoch: u32, target: u32) {
         more(&mut self.touching, epoch, target);
     }

@@ -236,7 +236,7 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// Records that a rank's replies outside of channels are to come before its wait is over.
+    /// Makes a rank's wait last until its replies outside of channels have come.
     pub(crate) fn await_replies(&mut self, win: u32, rank: u32, wait: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let state = &mut self.waits[wait];
@@ -247,7 +247,7 @@ impl Rma {
         }
     }
 
-    /// Records that the rank has no epoch of locks or of `MPI_Win_start` open.
+    /// Checks that the rank has no epoch of locks or of `MPI_Win_start` open.
     pub(crate) fn is_in_no_epoch(&self, win: u32, rank: u32, call: &str) -> Result {
         let Some(origin) = self.origins.get((win, rank)) else { return Ok(()) };
         if origin.locked != 0 || origin.locked_all.is_some() {

@@ -116,7 +116,7 @@ impl Rma {
         Ok(self.send_access(messages, objects, pair, (action, way), place, (data, result), wants_request))
     }
 
-    /// Returns the target's memory, if it is in the window.
+    /// Finds the target's memory, if it is in the window.
     fn place(
         &self,
         messages: &Messages,
@@ -235,7 +235,7 @@ impl Rma {
         }
     }
 
-    /// Returns the channel to a target.
+    /// Returns the channel to a target, made if there is none.
     pub(crate) fn channel(&mut self, pair: WindowPair, hold: Hold) -> u32 {
         let channels = &mut self.channels;
         let origin = self.origins.make((pair.win, pair.me));
@@ -298,8 +298,8 @@ impl Rma {
         Back { channel, ..Back::NONE }
     }
 
-    /// Returns a message of the mounted rank with so many bytes leaves now: when that is, and the how many-th
-    /// of the rank's it is.
+    /// Lets a message of the mounted rank with so many bytes leave now; returns when that is, and the
+    /// message's number among the rank's.
     #[inline(always)]
     pub(crate) fn leave(&mut self, messages: &mut Messages, me: u32, bytes: u64) -> (Time, u32) {
         let leaves = messages.departures().inject(me);

@@ -9,7 +9,7 @@ use objects::Objects;
 use p2p::Messages;
 
 impl Rma {
-    /// Records that a request for a target's lock is there.
+    /// Takes a request for a target's lock, which is there.
     pub(crate) fn request_lock(
         &mut self,
         messages: &mut Messages,
@@ -50,7 +50,7 @@ impl Rma {
         }
     }
 
-    /// Records that a lock is given back: who waits first gets it.
+    /// Takes a lock back: who waits first gets it.
     pub(crate) fn release_lock(
         &mut self,
         messages: &mut Messages,

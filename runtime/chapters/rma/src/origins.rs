@@ -67,7 +67,7 @@ impl Origins {
         }
     }
 
-    /// Records that nothing is left of a window's.
+    /// Forgets all origins of a window.
     pub(crate) fn forget(&mut self, win: u32) {
         self.recent.set(None);
         let all = &mut self.all;

@@ -133,8 +133,8 @@ impl Rma {
         Ok(())
     }
 
-    /// Records that the lock of a target is given back behind all that was accessed; who waits does so for
-    /// the answer to that, if there was anything.
+    /// Gives the lock of a target back behind all that was accessed; who waits does so for the answer to
+    /// that, if there was anything.
     fn unlock_channel(
         &mut self,
         messages: &mut Messages,
@@ -174,7 +174,7 @@ impl Rma {
         self.await_channel(channel, wait);
     }
 
-    /// Records that all answers of a channel are to come before the wait is over.
+    /// Makes a wait last until all answers of a channel have come.
     fn await_channel(&mut self, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
         state.used = 0;
@@ -275,7 +275,7 @@ impl Rma {
         list
     }
 
-    /// Records that the lock of one target is given back.
+    /// Ends the epoch of the lock of one target, which is given back.
     pub(crate) fn end_lock(&mut self, win: u32, rank: u32, target: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked -= 1;
@@ -286,7 +286,7 @@ impl Rma {
         self.forget_idle(win, rank);
     }
 
-    /// Records that the locks of all targets are.
+    /// Ends the epoch of the locks of all targets, which are given back.
     pub(crate) fn end_lock_all(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked_all = None;
@@ -294,7 +294,7 @@ impl Rma {
         self.forget_idle(win, rank);
     }
 
-    /// Records that nothing more is under way from a rank.
+    /// Drops the channels of a rank, from which nothing more is under way.
     pub(crate) fn drop_channels(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let channels = std::mem::take(&mut origin.channels);
@@ -304,7 +304,7 @@ impl Rma {
         }
     }
 
-    /// Records that nothing is kept of a rank that has nothing under way.
+    /// Forgets a rank that has nothing under way.
     pub(crate) fn forget_idle(&mut self, win: u32, rank: u32) {
         if self.origins.get((win, rank)).is_some_and(|origin| origin.is_idle()) {
             self.origins.remove((win, rank));

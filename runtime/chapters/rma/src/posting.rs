@@ -187,7 +187,7 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// Records that the epoch of `MPI_Win_start` is over.
+    /// Ends the epoch of `MPI_Win_start`.
     pub(crate) fn end_start(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.started = None;

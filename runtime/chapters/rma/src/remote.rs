@@ -177,7 +177,7 @@ impl Rma {
         );
     }
 
-    /// Records that an epoch between fences is over for all members of this process.
+    /// Tells another process that an epoch between fences is over for all members of this one.
     #[cold]
     pub(crate) fn tell_closed(
         &mut self,
@@ -194,8 +194,8 @@ impl Rma {
         messages.peers_mut().send_record(process, AccessRecordKind::Closed.kind(), Time::MAX, &body);
     }
 
-    /// Records that a target's process is told that a shared network carries something to it, of an epoch
-    /// between fences, before it is told that the epoch has ended.
+    /// Tells a target's process that a shared network carries something to it, of an epoch between fences,
+    /// before it learns that the epoch has ended.
     #[cold]
     pub(crate) fn tell_coming(
         &mut self,
@@ -210,7 +210,7 @@ impl Rma {
         messages.peers_mut().send_record(process, AccessRecordKind::Coming.kind(), Time::MAX, &body);
     }
 
-    /// Records that a rank of another process is told that the mounted one has exposed its memory.
+    /// Tells a rank of another process that the mounted one has exposed its memory.
     #[cold]
     pub(crate) fn tell_post(
         messages: &mut Messages,

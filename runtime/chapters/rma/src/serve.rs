@@ -118,7 +118,7 @@ impl Rma {
         }
     }
 
-    /// Records that an access has its turn at `at`.
+    /// Performs an access at `at`.
     pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
         if access.void {
             return self.end(access);
@@ -197,7 +197,7 @@ impl Rma {
         }
     }
 
-    /// Records that an access has touched its target's memory, and is over: what it found goes back.
+    /// Ends an access that has touched its target's memory: what it found goes back.
     #[inline]
     pub(crate) fn touched(&mut self, messages: &mut Messages, mut access: Held, at: Time) {
         self.tell_sync(messages, access.win, access.target, at);
@@ -214,7 +214,7 @@ impl Rma {
         self.end(access);
     }
 
-    /// Records that memory of a target has changed: so it goes on if it waits for that.
+    /// Tells a target that its memory has changed: it goes on if it waits for that.
     #[inline]
     fn tell_sync(&self, messages: &mut Messages, win: u32, target: u32, at: Time) {
         if !self.syncs.is_empty()
@@ -299,8 +299,8 @@ impl Rma {
         }
     }
 
-    /// Records that a short access has touched its target's memory: its answer comes when its channel knows
-    /// that it does.
+    /// Ends a short access that has touched its target's memory: its answer comes when its channel knows that
+    /// it does.
     #[inline]
     pub(crate) fn touched_short(&mut self, messages: &mut Messages, target: u32, short: &Short, at: Time) {
         self.tell_sync(messages, short.win, target, at);
@@ -335,8 +335,7 @@ impl Rma {
         }
     }
 
-    /// Records that an answer of a channel has come: goes on who waits for the last of that channel, or of
-    /// all of its origin.
+    /// Lets those go on that wait for the last answer of a channel, or of all of its origin: one has come.
     fn tell_flushes(&mut self, messages: &mut Messages, index: u32) {
         let channel = &mut self.channels[index];
         let origin = self.origins.at_mut(channel.origin);

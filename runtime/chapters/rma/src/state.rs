@@ -140,7 +140,7 @@ impl Rma {
         }
     }
 
-    /// Records that all members of the process have given a window back: nothing of it is left.
+    /// Forgets a window that all members of the process have given back: nothing of it is left.
     pub fn forget(&mut self, win: u32) {
         self.fences.remove(&win);
         self.origins.forget(win);

@@ -20,7 +20,7 @@ pub struct SpinBarrier {
 }
 
 impl SpinBarrier {
-    /// Returns a barrier for this many threads.
+    /// Makes a barrier for this many threads.
     pub fn new(threads: usize) -> SpinBarrier {
         SpinBarrier {
             arrived: AtomicUsize::new(0),

@@ -48,7 +48,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// Returns the next version of the decisions of `owner`.
+    /// Begins and returns the next version of the decisions of `owner`.
     fn renew(&mut self, owner: u32) -> u32 {
         let version = &mut self.counts[(owner - self.first) as usize];
         *version = version.wrapping_add(1);
@@ -83,7 +83,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.versions.counts.is_empty()
     }
 
-    /// Records that the decisions of `owner` are void. O(1).
+    /// Makes the decisions of `owner` void. O(1).
     pub fn void(&mut self, owner: u32) {
         self.versions.renew(owner);
     }
@@ -105,7 +105,7 @@ impl<T: Decidable> DecisionQueue<T> {
         }
     }
 
-    /// Records that the top of the heap is a decision once more.
+    /// Makes the top of the heap a decision once more.
     #[inline]
     fn fill(&mut self) {
         if std::mem::take(&mut self.vacant) {
@@ -168,7 +168,7 @@ impl SafeTime {
         time < self.bound
     }
 
-    /// Records that a decision was made because of which its owner acts at `time`, or later.
+    /// Notes a decision because of which its owner acts at `time`, or later.
     #[inline]
     pub fn acts(&mut self, time: Time) {
         self.bound = self.bound.min(time.saturating_add(self.lookahead));

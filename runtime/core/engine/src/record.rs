@@ -71,7 +71,7 @@ impl<'a> Take<'a> {
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.array())
     }
-    /// Returns the next `count` bytes, without copying.
+    /// Takes the next `count` bytes, without copying.
     #[inline]
     pub fn slice(&mut self, count: usize) -> &'a [u8] {
         let (head, tail) = self.0.split_at(count);

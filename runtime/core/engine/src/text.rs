@@ -12,7 +12,7 @@ pub const LIST: u64 = 1 << 30;
 /// Bytes that are looked at at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Returns the text of the file at `path`, if it has at most `most` bytes.
+/// Reads the text of the file at `path`, if it has at most `most` bytes.
 ///
 /// # Errors
 /// Errors of the system; a longer file, and one that is not text, with an error that says so and continues
@@ -40,8 +40,8 @@ pub fn read(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(text).map_err(|_| not_text())
 }
 
-/// Returns the bounds that `3-7` or `3` alone has, both of them in; `None` if it is no number and no two with
-/// a dash between them. The first may be the greater one: some say that it must not, others what to do about
+/// Reads the bounds that `3-7` or `3` alone has, both of them in; `None` if it is no number and no two with a
+/// dash between them. The first may be the greater one: some say that it must not, others what to do about
 /// it.
 pub fn bounds(text: &str) -> Option<(u32, u32)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));

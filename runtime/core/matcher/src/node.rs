@@ -154,7 +154,7 @@ impl Node {
             data: [0; 2],
         }
     }
-    /// Records that a receive's message is so long: more than there is room for is an error.
+    /// Tells a receive how long its message is: more than there is room for is an error.
     #[inline]
     pub fn tell_length(&mut self, bytes: u64) {
         if bytes > self.bytes {

@@ -12,7 +12,7 @@ use engine::Time;
 use p2p::faults::{Failed, ending};
 
 impl World {
-    /// Records that a rank looks at what it has to at `at`: it stops, or gets to know of others.
+    /// Lets a rank look at what it has to at `at`: it stops, or gets to know of others.
     pub(crate) fn ring(&mut self, rank: u32, at: Time) {
         let Some(faults) = self.messages.faults_mut() else { return };
         let doom = faults.doom_of(rank).filter(|&doom| doom <= at);
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// Records that a rank has failed: nobody wakes it any more, and all others get to know.
+    /// Lets a rank fail: nobody wakes it any more, and all others get to know.
     fn rank_fails(&mut self, failed: Failed) {
         let Failed { rank, at } = failed;
         if self.messages.ranks()[rank].phase != Phase::Ended {
@@ -65,7 +65,7 @@ impl World {
         chapters.failures.failed(messages, objects, rank);
     }
 
-    /// Records that a rank has failed, here or on another process: the ranks of this one get to know.
+    /// Notes that a rank has failed, here or on another process: the ranks of this one get to know.
     fn note_failed(&mut self, failed: Failed) {
         self.run.limit = self.run.limit.min(failed.at);
         let messages = &mut self.messages;
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    /// Records that a rank of another process has failed.
+    /// Takes the news that a rank of another process has failed.
     pub(crate) fn failure_arrived(&mut self, mut record: Take) {
         let failed = Failed { rank: record.u32(), at: Time::from_ps(record.u64()) };
         self.note_failed(failed);

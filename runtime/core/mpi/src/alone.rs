@@ -28,7 +28,7 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// Returns the state of a process that is one rank. `setup` has as many ranks as processes, of which some
+    /// Makes the state of a process that is one rank; `setup` has as many ranks as processes, of which some
     /// may be started while the run goes on: such a process waits here until its rank begins. Its threads
     /// come in through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
@@ -86,7 +86,7 @@ impl Mpi {
         }
     }
 
-    /// Records that the run is over while the rank waits.
+    /// Ends the run while the rank waits.
     pub(crate) fn run_is_over(&self, over: Over, ending: Ending) -> ! {
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);

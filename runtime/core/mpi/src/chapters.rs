@@ -96,7 +96,7 @@ impl Chapters {
         found.expect("what names a chapter was made by it").1
     }
 
-    /// Returns their names.
+    /// Returns the names of the chapters.
     pub(crate) fn ids(&self) -> [ChapterId; COUNT] {
         self.all().map(|(id, _)| id)
     }
@@ -154,7 +154,7 @@ impl Chapters {
         self.all().iter().any(|(_, chapter)| chapter.needs_comm(comm))
     }
 
-    /// Records that a communicator is no more.
+    /// Lets chapters forget a communicator that is no more.
     pub(crate) fn forget_comm(&mut self, comm: u32) {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.forget_comm(comm));
     }

@@ -375,7 +375,7 @@ fn answer_wait(world: &World, function: u16, rank: u32, question: &Question) -> 
     }
 }
 
-/// Returns the first of these requests that is not complete.
+/// Returns the wait for the first of these requests that is not complete.
 fn requests_wait(world: &World, function: u16, rank: u32, handles: &[usize]) -> Wait {
     let is_open = |handle: &usize| world.completion(*handle) == Ok(Completion::Unknown);
     let open: Vec<usize> = handles

@@ -99,7 +99,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Returns a run that cannot go on, for this reason.
+    /// Returns the ending of a run that cannot go on, for this reason.
     pub fn failed(why: String) -> Ending {
         Ending { status: 1, messages: vec![why], ..Ending::default() }
     }

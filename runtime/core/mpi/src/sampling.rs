@@ -62,7 +62,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Returns the number of a place in the program.
+    /// Returns the number of a file and line of the program.
     pub fn place(&mut self, file: &str, line: i32) -> u32 {
         if let Some(place) = self.places.get(&(file.to_owned(), line)) {
             return *place;

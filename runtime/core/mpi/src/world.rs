@@ -56,7 +56,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns so many ranks in one process, whose computation costs nothing; all else as by default.
+    /// Makes a setup of so many ranks in one process, whose computation costs nothing; all else as by
+    /// default.
     pub fn new(ranks: u32, wire: Wire, names: &'static [&'static str]) -> Setup {
         Setup {
             ranks,
@@ -112,7 +113,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Returns a world of ranks that have not started.
+    /// Makes a world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
         // Contexts that each process hands out by itself must differ from all others': each has a series of

@@ -73,7 +73,7 @@ fn an_answer_does_not_rest_on_what_arrives_later() {
     }
 }
 
-/// Returns so many programs, or as many as `PROPTEST_CASES` says.
+/// Configures so many programs, or as many as `PROPTEST_CASES` says.
 fn cases(number: u32) -> ProptestConfig {
     let unkept = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let given = std::env::var_os("PROPTEST_CASES").is_some();

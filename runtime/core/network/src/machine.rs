@@ -162,7 +162,7 @@ impl Machine {
         Ok(self.built(network, placement, 1))
     }
 
-    /// Returns the network with room for so many ranks.
+    /// Builds the network with room for so many ranks.
     fn build_network(&self, ranks: u32) -> Result<SizedNetwork, MachineError> {
         if ranks == 0 {
             return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));

@@ -107,7 +107,7 @@ impl NodeNetwork {
         true
     }
 
-    /// Returns `true` if a delivery is the last of its message's.
+    /// Counts a delivery; returns `true` if it is the last of its message's.
     fn is_whole(&mut self, id: u64) -> bool {
         let Some(left) = self.parts.get_mut(&id) else { return true };
         *left -= 1;

@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(bytes, [3, 3, 2, 2]);
     }
 
-    /// Returns two switches of four nodes each with these settings, at each level of detail.
+    /// Returns the specifications of two switches of four nodes each with these settings, at each level of
+    /// detail.
     fn trees(settings: &str) -> [String; 2] {
         ["packet", "flow"].map(|level| {
             format!("taperedtree:down=16x2,up=16,l=10ns,b=100Gbps,level={level},{settings}/star:4,l=0,b=inf")

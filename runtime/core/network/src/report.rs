@@ -228,14 +228,14 @@ fn latencies(network: &Analytic, levels: &[LevelSpec], distance: String, hops: &
     }
 }
 
-/// Returns the bytes as people say them.
+/// Formats a number of bytes as people say it.
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
     let (unit, scale) = UNITS.iter().find(|(_, scale)| bytes >= *scale).unwrap_or(&UNITS[3]);
     format!("{} {unit}", bytes / scale)
 }
 
-/// Returns the rows of cells in columns as wide as their widest cell; the first column to the left, the rest
+/// Writes the rows of cells in columns as wide as their widest cell; the first column to the left, the rest
 /// to the right.
 fn table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

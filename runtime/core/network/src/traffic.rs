@@ -326,7 +326,7 @@ impl TrafficRun {
         Ok(TrafficReport::new(self, &prepared, found, host))
     }
 
-    /// Returns the shards with their traffic. Each is built by a thread of its own, so that no two have small
+    /// Builds the shards with their traffic. Each is built by a thread of its own, so that no two have small
     /// things side by side in memory: what one processor writes others would wait for.
     fn shards(&self, prepared: &Prepared, partition: &ShardAssignment) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {

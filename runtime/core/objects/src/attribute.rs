@@ -176,7 +176,7 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// Returns no keys.
+    /// Makes attributes without keys.
     pub fn new() -> Attributes {
         let naming = Naming { noun: "attribute key", class: ErrorClass::KEYVAL, null: KEYVAL_INVALID };
         Attributes { keys: Shared::new(naming), values: FxHashMap::default() }

@@ -54,7 +54,7 @@ impl Comm {
             released: RankSet::default(),
         }
     }
-    /// Returns the members of the (local) group.
+    /// Returns the number of members of the (local) group.
     #[inline]
     pub fn size(&self) -> u32 {
         if self.is_self { 1 } else { self.group.size() }
@@ -64,7 +64,7 @@ impl Comm {
     pub fn rank(&self, me: u32) -> u32 {
         if self.is_self { 0 } else { self.group.rank_of(me).unwrap_or(u32::MAX) }
     }
-    /// Returns the ranks that messages can go to: the remote group's, or the group's.
+    /// Returns the number of ranks that messages can go to: the remote group's, or the group's.
     #[inline]
     pub fn peers(&self) -> u32 {
         self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
@@ -102,7 +102,7 @@ impl Comm {
             ),
         )
     }
-    /// Returns the members of a collective: both groups of an intercommunicator.
+    /// Returns the number of members of a collective: both groups of an intercommunicator.
     pub fn members(&self) -> u32 {
         self.size() + self.remote.as_ref().map_or(0, |remote| remote.size())
     }
@@ -180,8 +180,8 @@ impl Comms {
             self.enter_world(rank);
         }
     }
-    /// Returns one side's half of an intercommunicator in a context that both sides have agreed on: made by
-    /// the side that comes first on this process, taken over by the other.
+    /// Makes one side's half of an intercommunicator in a context that both sides have agreed on: made by the
+    /// side that comes first on this process, taken over by the other.
     pub fn make_side(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
         if let Some(twin) = self.twins.remove(&context) {
             return twin;
@@ -248,7 +248,7 @@ impl Comms {
             _ => handle::encode(index),
         }
     }
-    /// Returns a new communicator's handle; all its members on this process use this one object.
+    /// Makes a communicator and returns its handle; all its members on this process use this one object.
     /// `MPI_COMM_NULL` if it has none here.
     pub fn make(
         &mut self,
@@ -280,7 +280,7 @@ impl Comms {
         assert!(self.contexts < 1 << 31, "no more than 2^31 communicators can be made");
         self.contexts
     }
-    /// Returns a context for a communicator that is made later.
+    /// Reserves a context for a communicator that is made later.
     pub fn reserve_context(&mut self) -> u32 {
         let context = self.next_context();
         self.contexts += self.stride;
@@ -296,7 +296,7 @@ impl Comms {
             self.contexts = before;
         }
     }
-    /// Returns the two handles of a new intercommunicator, seen from its two sides, with one context.
+    /// Makes an intercommunicator and returns its two handles, seen from its two sides, with one context.
     pub fn make_inter(&mut self, one: Rc<Group>, other: Rc<Group>) -> (usize, usize) {
         let first = self.make(one.clone(), Some(other.clone()), None);
         let second = self.make(other, Some(one), None);
@@ -311,7 +311,7 @@ impl Comms {
         self.slab[handle::decode(first).expect("made above")].twin = Some(index);
         (first, second)
     }
-    /// Returns a communicator like `handle` in a context that only the meeting of leaders uses.
+    /// Makes a communicator like `handle` in a context that only the meeting of leaders uses.
     pub fn bridge_handle(&mut self, handle: usize) -> Result<usize> {
         let index = self.index(handle)?;
         if let Some(bridge) = self.bridges.get(&index) {
@@ -338,7 +338,7 @@ impl Comms {
     pub fn twin(&self, index: u32) -> Option<u32> {
         self.slab.get(index)?.twin
     }
-    /// Returns a communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
+    /// Makes a communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
     pub fn make_self(&mut self, topology: Option<Rc<Topology>>) -> usize {
         let group = self.slab[1].group.clone();
         let index = self.insert(group, None, topology);
@@ -427,7 +427,7 @@ impl Comms {
     pub fn forget_name(&mut self, rank: u32, handle: usize) {
         self.names.remove(rank, handle);
     }
-    /// Returns a communicator as messages name it.
+    /// Returns the text by which messages name a communicator.
     pub fn describe(&self, handle: usize) -> String {
         match handle {
             COMM_WORLD => "MPI_COMM_WORLD".to_owned(),

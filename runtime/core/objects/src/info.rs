@@ -142,7 +142,7 @@ impl Infos {
         self.env = env;
     }
 
-    /// Returns a handle of `rank` to a new object: empty for `MPI_Info_create`, filled for
+    /// Inserts a new object and returns the handle of `rank` to it: empty for `MPI_Info_create`, filled for
     /// `MPI_Info_dup`, `MPI_Info_create_env` and the `get_info` calls.
     pub fn insert(&mut self, rank: u32, info: Info) -> Result<usize> {
         self.table.insert(rank, info)

@@ -41,7 +41,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Returns the predefined ones. `environment` is what `MPI_INFO_ENV` says.
+    /// Makes the registry of the predefined objects. `environment` is what `MPI_INFO_ENV` says.
     pub fn new(comms: Comms, environment: Info) -> Objects {
         Objects {
             comms,

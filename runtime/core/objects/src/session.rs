@@ -161,7 +161,7 @@ impl Sessions {
         }
     }
 
-    /// Records that the rank has freed a communicator.
+    /// Forgets a communicator that the rank has freed.
     pub fn forget_comm(&mut self, rank: u32, comm: usize) {
         if !self.comms.is_empty() {
             self.comms.remove(&(rank, comm));

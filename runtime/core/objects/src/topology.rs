@@ -90,7 +90,7 @@ impl Topology {
         }
     }
 
-    /// Returns the topology of a distributed graph over `size` ranks, from what each of them gave.
+    /// Makes the topology of a distributed graph over `size` ranks, from what each of them gave.
     ///
     /// # Errors
     /// `MPI_ERR_RANK` for an edge to a rank that is not in the communicator, `MPI_ERR_ARG` where

@@ -74,7 +74,7 @@ pub trait Chapter {
         Ok(())
     }
 
-    /// Records that the mounted rank has freed its persistent request of this number.
+    /// Frees what belongs to the persistent request of this number, which the mounted rank has freed.
     fn freed(&mut self, _: u32) {}
 
     /// A shared network delivered a message of the chapter, which is in its own words.
@@ -93,7 +93,7 @@ pub trait Chapter {
         false
     }
 
-    /// Records that a communicator is no more; another may get its index.
+    /// Forgets a communicator that is no more; another may get its index.
     fn forget_comm(&mut self, _: u32) {}
 
     /// Returns the first thing of `rank` that must wait until nothing can come before it: when that is, and

@@ -131,13 +131,13 @@ impl Faults {
         self.doomed.get(&rank).copied()
     }
 
-    /// Returns the first thing that a rank has to look at. O(1) where there is none.
+    /// Returns the time of the first thing that a rank has to look at. O(1) where there is none.
     #[inline]
     pub fn first_alarm(&self, rank: u32) -> Option<Time> {
         if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }
     }
 
-    /// Records that a rank looks at what it has to up to `time`: it gets to know of revocations.
+    /// Lets a rank look at what it has to up to `time`: it gets to know of revocations.
     pub fn take_alarms(&mut self, rank: u32, time: Time) {
         if let Some(alarms) = self.alarms.get_mut(&rank) {
             while alarms.first().is_some_and(|&first| first <= time) {
@@ -169,7 +169,7 @@ impl Faults {
         }
     }
 
-    /// Records that a rank has waited until nothing can come before `clock`: it knows who has failed by then.
+    /// Lets a rank know who has failed by `clock`: it has waited until nothing can come before that.
     pub fn learn(&mut self, rank: u32, clock: Time) {
         self.learned.insert(rank, clock);
         self.behind.remove(&rank);

@@ -21,7 +21,7 @@ fn class(bytes: usize) -> usize {
 }
 
 impl Pool {
-    /// Returns an empty buffer with room for `bytes`.
+    /// Allocates an empty buffer with room for `bytes`.
     #[inline]
     pub fn alloc(&mut self, bytes: usize) -> u32 {
         if bytes <= KEEP

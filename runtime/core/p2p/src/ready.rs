@@ -65,7 +65,7 @@ impl Ready {
     pub fn lag(&mut self, rank: u32, clock: Time) {
         self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
     }
-    /// Returns the next rank that is not lagging.
+    /// Takes the next rank that is not lagging.
     #[inline]
     pub fn next_rank(&mut self) -> Option<u32> {
         if self.depth == 0 {
@@ -80,7 +80,7 @@ impl Ready {
         }
         self.next_of_few()
     }
-    /// Returns the next rank where the list of the next is not full, or nobody is left to join it.
+    /// Takes the next rank where the list of the next is not full, or nobody is left to join it.
     #[inline(never)]
     fn next_of_few(&mut self) -> Option<u32> {
         if self.coming == 0 {
@@ -130,7 +130,7 @@ impl Ready {
     pub fn least_lagging(&mut self) -> Option<Time> {
         self.lagging.peek().map(|key| key.time)
     }
-    /// Returns the lagging sender with the least clock.
+    /// Takes the lagging sender with the least clock.
     pub fn next_lagging(&mut self) -> Option<u32> {
         self.lagging.pop().map(|(_, rank)| rank)
     }

@@ -20,7 +20,8 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// Returns it by a formula, its sender done with it: all that is to be known is when it arrives.
+    /// Makes the transit of a message by a formula, its sender done with it: all that is to be known is when
+    /// it arrives.
     #[inline(always)]
     pub fn at(arrival: Time) -> Transit {
         Transit { arrival, flags: 0, request: NIL, flight: NIL }

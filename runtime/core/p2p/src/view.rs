@@ -21,7 +21,7 @@ impl BufferView {
     pub fn none() -> BufferView {
         BufferView::length(0)
     }
-    /// Returns a payload of so many bytes that nobody has, in a run without payloads
+    /// Returns the view of a payload of so many bytes that nobody has, in a run without payloads
     /// ([`Messages::payloads`](crate::messages::Messages::payloads)).
     pub fn length(bytes: u64) -> BufferView {
         BufferView { buffer: Addr::NULL, layout: None, bytes }
@@ -33,7 +33,7 @@ impl BufferView {
     pub fn has_memory(&self) -> bool {
         !self.buffer.is_null() || self.layout.is_some()
     }
-    /// Returns so many equal parts of bytes that lie side by side.
+    /// Cuts the view into so many equal parts of bytes that lie side by side.
     pub fn parts(&self, count: usize) -> Vec<BufferView> {
         let bytes = self.bytes / count.max(1) as u64;
         (0..count as i64)

@@ -320,7 +320,7 @@ impl Watch {
         }
     }
 
-    /// Records that another process has told of the receive that the sender of `request` waits for.
+    /// Notes the receive that the sender of `request` waits for, as another process reports it.
     pub(crate) fn note_met(&mut self, request: u32, met: Met) {
         if let Some(waits) = &mut self.waits {
             waits.receives.insert(request, met);
@@ -364,7 +364,7 @@ impl Watch {
         Some(Box::new(Covered { found, received: received.unwrap_or_default() }))
     }
 
-    /// Records that the mounted rank's call within another is over, and was told of.
+    /// Ends the mounted rank's call within another, which has been reported.
     pub fn end_call_within(&mut self, me: u32, Covered { found, received }: Covered) {
         let (me, Some(waits)) = (me as usize, self.waits.as_mut()) else { return };
         waits.calls[me] = found;
@@ -381,7 +381,7 @@ impl Watch {
         }
     }
 
-    /// Records that the mounted rank has entered a collective of the kind with this number; 0: of none.
+    /// Notes that the mounted rank has entered a collective of the kind with this number; 0: of none.
     #[inline]
     pub fn note_collective(&mut self, me: u32, number: u32) {
         if number != 0

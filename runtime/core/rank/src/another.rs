@@ -64,7 +64,7 @@ fn state<R>(f: impl FnOnce(&mut ProgramSet) -> R) -> R {
     unsafe { STATE.with(|state| f(state.get_or_insert_default())) }
 }
 
-/// Records that the first program's ranks are prepared: others may be loaded from now on.
+/// Allows others to be loaded from now on: the first program's ranks are prepared.
 pub(crate) fn allow(common: Common) {
     state(|state| state.common = Some(common));
 }
@@ -95,7 +95,7 @@ pub fn load(path: &Path) -> Result<u8, String> {
     Ok(loaded::add(path, loaded))
 }
 
-/// Returns the program of this number, for the first of its ranks.
+/// Takes the program of this number, for the first of its ranks.
 pub(crate) fn take(number: u8) -> Box<Another> {
     state(|state| state.ready[usize::from(number) - 1].take()).expect("it was loaded, and is taken once")
 }
@@ -153,7 +153,7 @@ fn leave_behind(common: &Common) -> Result<Swapped, String> {
     Swapped::new(private, common.config.ranks)
 }
 
-/// Returns a file that only this process has, by the name under which it can be opened for as long as the
+/// Makes a file that only this process has, by the name under which it can be opened for as long as the
 /// process lives.
 fn in_memory(bytes: &[u8]) -> std::io::Result<CString> {
     // SAFETY: a valid name.

@@ -132,7 +132,7 @@ impl Arena {
         class(self.units(bytes)).0 as u16
     }
 
-    /// Returns a record of at least `bytes`; returns its number.
+    /// Takes a record of at least `bytes`; returns its number.
     ///
     /// # Panics
     /// When the reservation is used up.
@@ -267,7 +267,7 @@ impl Arena {
         }
     }
 
-    /// Records that all records of a segment are free: forgets where they begin.
+    /// Forgets where the records of a segment begin, which are all free.
     #[cold]
     fn dissolve(&mut self, index: u32) {
         let mut record = index * SEGMENT;

@@ -27,7 +27,7 @@ pub fn beside() -> Option<Time> {
     helpers::owner().map(|rank| Time::from_ps(helpers::clock_ns(rank).saturating_mul(PS_PER_NS)))
 }
 
-/// Records that the running rank has read its clock.
+/// Publishes the clock that the running rank has read.
 #[inline]
 pub fn publish(time: Time) {
     if now::has_helpers() {
@@ -40,7 +40,7 @@ pub fn now_ns() -> Option<u64> {
     now().map(|time| time.as_ps() / PS_PER_NS)
 }
 
-/// Returns a clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at
+/// Reads a clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at
 /// zero. First the rank takes the signals of its timers.
 pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
     timers::ring();

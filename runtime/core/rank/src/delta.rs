@@ -102,8 +102,8 @@ const fn plain<const WHOLE: bool>() -> Kernels {
     Kernels { compare: compare_plain::<WHOLE>, keep: keep_plain, rebuild: rebuild_plain::<WHOLE> }
 }
 
-/// Returns the fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that
-/// nobody looks at `own`.
+/// Returns the fastest kernels that this processor has; with `WHOLE` for memory all of whose lanes count, so
+/// that nobody looks at `own`.
 pub(crate) fn kernels<const WHOLE: bool>() -> Kernels {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f")

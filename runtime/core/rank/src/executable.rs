@@ -23,7 +23,7 @@ const LIVES: [u64; 6] = [12, 13, 25, 26, 27, 28];
 /// The library of MPI 5.0's standard ABI, which is this one by another name.
 const STANDARD: &[u8] = b"libmpi_abi.so.1";
 
-/// Returns a little-endian number of the file.
+/// Reads a little-endian number of the file.
 fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     let found = bytes.get(at..at.checked_add(len)?)?;
     Some(found.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))

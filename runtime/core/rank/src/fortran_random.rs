@@ -125,7 +125,7 @@ pub fn reseed() -> bool {
     true
 }
 
-/// Records that the rank has ended.
+/// Drops what is kept for a rank that has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

@@ -95,13 +95,13 @@ pub struct HostClock {
     cpu: libc::clockid_t,
 }
 
-/// Returns the host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks
-/// are those of the rank that runs.
+/// Reads the host's time in nanoseconds, whoever asks and from whatever beginning: the C library's clocks are
+/// those of the rank that runs.
 pub fn now_ns() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Returns the processor's time stamp counter: some 10^9 ticks a second.
+/// Reads the processor's time stamp counter: some 10^9 ticks a second.
 #[inline]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +113,7 @@ pub fn ticks() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Returns the counter, read once all that was begun before is done.
+/// Reads the counter once all that was begun before is done.
 #[inline]
 fn ticks_when_done() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -124,7 +124,7 @@ fn ticks_when_done() -> u64 {
     ticks()
 }
 
-/// Returns a kernel clock in nanoseconds, past any interposed `clock_gettime`.
+/// Reads a kernel clock in nanoseconds, past any interposed `clock_gettime`.
 pub(crate) fn kernel_ns(clock: libc::clockid_t) -> u64 {
     let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the system call writes one timespec.
@@ -230,8 +230,7 @@ impl HostClock {
         self.means[usize::from(function) % PLACES].left != 0
     }
 
-    /// Records that a brief call of `function` was made within the interval, which goes on and does not
-    /// contain it.
+    /// Leaves a brief call of `function` out of the interval in which it was made, and which goes on.
     #[inline]
     pub fn leave_out(&mut self, function: u16) {
         let mean = &mut self.means[usize::from(function) % PLACES];
@@ -267,7 +266,7 @@ impl HostClock {
         self.started = self.cpu_at + self.reading;
     }
 
-    /// Records that nothing is the rank's until the clock is started.
+    /// Pauses the clock: nothing is the rank's until it is started.
     pub fn pause(&mut self) {
         self.started = PAUSED;
     }

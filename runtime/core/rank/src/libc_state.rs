@@ -19,7 +19,7 @@ static OPTION: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
 /// loaded late; else 0.
 static COPIES: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
-/// Records that the rank in place is of a program that has these copies.
+/// Uses these copies, which the program of the mounted rank has.
 pub(crate) fn use_copies(copies: &[usize; 4]) {
     COPIES.iter().zip(copies).for_each(|(place, &at)| place.store(at, Relaxed));
 }
@@ -100,7 +100,7 @@ impl RankLibcState {
         RankLibcState(None)
     }
 
-    /// Returns the state in place.
+    /// Saves the state of the mounted rank and returns it.
     pub(crate) fn save() -> RankLibcState {
         RankLibcState(if is_used() { Some(Used::save()) } else { None })
     }

@@ -179,7 +179,7 @@ unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: 
 pub(crate) type Fits =
     unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
 
-/// Returns the fastest that this processor has.
+/// Returns the fastest way that this processor has to see whether lines fit.
 pub(crate) fn fits() -> Fits {
     fastest!(fits_avx512, fits_avx2, fits_plain)
 }

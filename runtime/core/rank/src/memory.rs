@@ -29,7 +29,7 @@ impl Addr {
 /// Tables of at least this many bytes lie on large pages: ranks are seldom visited in order.
 const LARGE_TABLE: usize = 8 << 20;
 
-/// Returns a table with one item for each rank. Every item is written now.
+/// Makes a table with one item for each rank. Every item is written now.
 pub fn table<T: Clone>(item: T, count: usize) -> Vec<T> {
     let mut items: Vec<T> = Vec::with_capacity(count);
     let (start, bytes) = ((items.as_ptr() as usize).next_multiple_of(4096), count * size_of::<T>());

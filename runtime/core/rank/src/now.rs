@@ -116,7 +116,7 @@ pub(crate) fn is_ending() -> bool {
     NOW.finished.load(Relaxed) != 0
 }
 
-/// Records that the rank has ended with this status.
+/// Marks the rank as ended with this status.
 pub(crate) fn end(status: i32) {
     NOW.status.store(status, Relaxed);
     NOW.finished.store(ENDED, Relaxed);

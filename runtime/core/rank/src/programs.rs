@@ -35,7 +35,7 @@ impl Programs {
         Programs { of: vec![0; ranks as usize], members: Vec::new(), first, left_behind: None }
     }
 
-    /// Records that a rank is of this program from now on.
+    /// Assigns a rank to this program from now on.
     pub(crate) fn assign(&mut self, rank: u32, program: u8) {
         while self.members.len() < usize::from(program) {
             let Another { globals, has_libraries, life, left_behind } =
@@ -97,7 +97,7 @@ impl Programs {
         late::ended(rank);
     }
 
-    /// Records that all ranks have ended.
+    /// Destroys what ranks share: all of them have ended.
     pub(crate) fn destroy_shared(&self) {
         self.members.iter().for_each(|member| lifecycle::destroy_shared(member.life));
     }

@@ -61,7 +61,7 @@ pub fn generators() -> Option<*mut Generators> {
     }
 }
 
-/// Records that the rank has ended.
+/// Drops what is kept for a rank that has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: the simulating thread; the closure only removes.
     unsafe {

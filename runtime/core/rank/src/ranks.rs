@@ -154,7 +154,7 @@ impl Ranks {
         })
     }
 
-    /// Returns the ranks of this process.
+    /// Returns the number of ranks of this process.
     pub fn len(&self) -> u32 {
         self.places.len() as u32
     }
@@ -444,7 +444,7 @@ fn own_stacks(config: &Config, bytes: Option<usize>) -> Result<(OwnStacks, Strin
     Ok((OwnStacks::new(ranks, bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)))
 }
 
-/// Returns the stacks that `config` asks for, the bounds of one that is free now, and why.
+/// Chooses the stacks that `config` asks for, the bounds of one that is free now, and why.
 fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
     let shared = |bytes: Option<usize>| {
         let usual = || raised_limit().unwrap_or(DEFAULT_WHOLE).min(stack::shared::MOST);

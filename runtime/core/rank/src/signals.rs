@@ -69,7 +69,7 @@ static CHANGING: AtomicBool = AtomicBool::new(false);
 /// Signals that came while a rank ran that has no handler for them, or none at all; by number.
 static WAITING: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the C library's `sigaction`, for the simulator's own handlers.
+/// Calls the C library's `sigaction`, for the simulator's own handlers.
 ///
 /// # Safety
 /// As `sigaction`.
@@ -207,7 +207,7 @@ pub(crate) fn forget(signals: impl Iterator<Item = i32>) {
     }
 }
 
-/// Records that the rank has ended.
+/// Drops what is kept for a rank that has ended.
 pub(crate) fn end(rank: u32) {
     // SAFETY: as in `with`.
     if unsafe { TABLE.with(|table| table.is_some()) } {

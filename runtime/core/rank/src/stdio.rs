@@ -74,7 +74,7 @@ static PLACES: [AtomicPtr<usize>; VARIABLES] = [
     AtomicPtr::new(ERROR.as_ptr().cast()),
 ];
 
-/// Returns their objects, in the same order.
+/// Returns the objects of the variables, in the same order.
 fn objects() -> [*mut GlibcFile; VARIABLES] {
     [IN.load(Relaxed), OUT.load(Relaxed), ERROR.load(Relaxed)]
 }

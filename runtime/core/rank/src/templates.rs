@@ -92,7 +92,7 @@ impl Templates {
         templates
     }
 
-    /// Records that nothing is known any more of the memory in place.
+    /// Forgets all that is known of the mounted memory.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.known = 0;

@@ -164,7 +164,7 @@ pub fn pause() -> bool {
     true
 }
 
-/// Records that the rank has ended.
+/// Drops what is kept for a rank that has ended.
 pub(crate) fn end(rank: u32) {
     TIMERS.remove(rank);
 }

@@ -39,8 +39,8 @@ impl<T: Copy> Mailbox<T> {
         }
         *tail = letter;
     }
-    /// Returns the oldest message from `from` to `to` that was not taken: messages between two members match
-    /// in the order in which they were sent.
+    /// Takes the oldest message from `from` to `to` that was not taken: messages between two members match in
+    /// the order in which they were sent.
     #[inline]
     pub(crate) fn take(&mut self, to: u32, from: u32) -> Option<T> {
         let (mut before, mut at) = (NONE, self.lists[to as usize].0);

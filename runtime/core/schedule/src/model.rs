@@ -172,7 +172,7 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
         }
     }
 
-    /// Returns one block in, the reduction over `ranks` out where there are any.
+    /// Returns the blocks of a reduction: one block in, the reduction over `ranks` out where there are any.
     fn reduction(&self, rank: u32, ranks: Option<Range<u32>>) -> MemberBlocks {
         let (one, commutative) = (Blocks::Uniform(self.shape.bytes), self.shape.commutative);
         // Members in the group of an intercommunicator's root contribute nothing.
@@ -241,8 +241,8 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
 }
 
 impl Case {
-    /// Returns the case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements
-    /// for ReduceScatter; in an intercommunicator these must have the same sum in both groups).
+    /// Makes the case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for
+    /// ReduceScatter; in an intercommunicator these must have the same sum in both groups).
     pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
         let maker = SizedShape { shape, block };
         let nobody: Rc<[u32]> = Rc::from([]);

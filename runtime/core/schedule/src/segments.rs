@@ -30,7 +30,7 @@ impl Segments {
         };
         Segments { starts: firsts.map(first_member).chain([size]).collect() }
     }
-    /// Returns all members.
+    /// Returns the number of all members.
     pub fn size(&self) -> u32 {
         *self.starts.last().expect("at least one process")
     }
@@ -73,7 +73,7 @@ impl ProcessSegment {
     pub fn own(&self) -> Range<u32> {
         self.own.clone()
     }
-    /// Returns all members everywhere.
+    /// Returns the number of all members everywhere.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size

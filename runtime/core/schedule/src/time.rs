@@ -88,7 +88,7 @@ impl TimePlane {
         let common = common && clocks.equal().is_some();
         TimePlane { segment, schedule, round: 0, common, clocks, burden: None, open: None, inbox: Vec::new() }
     }
-    /// Returns the members that pay for their messages.
+    /// Makes the members pay for their messages.
     pub fn with_burden(self, burden: Option<Burden>) -> TimePlane {
         TimePlane { burden: burden.map(Box::new), ..self }
     }
@@ -223,7 +223,7 @@ impl TimePlane {
         said.bytes += u128::from(messages) * u128::from(bytes);
     }
 
-    /// Returns a round after which all clocks everywhere are equal as before: nothing has to be told.
+    /// Tries a round after which all clocks everywhere are equal as before; then nothing has to be exchanged.
     fn stays_common(&mut self, pattern: RoundPattern, costs: &impl Costs, said: &mut RoundResult) -> bool {
         let (size, own) = (self.segment.size(), self.clocks.len());
         let bytes = pattern.bytes();

@@ -198,7 +198,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns the ranks that there are numbers for: those of the start, and those that can be spawned.
+    /// Returns the number of ranks that there are numbers for: those of the start, and those that can be
+    /// spawned.
     pub fn places(&self) -> u32 {
         self.universe.unwrap_or(self.np).max(self.np)
     }

@@ -52,7 +52,7 @@ pub fn spread(mut setup: Setup, remote: Option<Remote>) -> Setup {
     Setup { remote, ..setup }
 }
 
-/// Returns the parts of all processes as one, on process 0.
+/// Joins the parts of all processes, on process 0.
 ///
 /// # Errors
 /// A sentence, if a part cannot be read.

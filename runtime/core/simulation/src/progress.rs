@@ -119,7 +119,7 @@ impl Progress {
     }
 }
 
-/// Returns the virtual time that the report at `path` tells of as many ranks; 0 if there is none.
+/// Reads the virtual time that the report at `path` tells of as many ranks; 0 if there is none.
 fn time_before(path: &std::path::Path, ranks: u64) -> u64 {
     report::read(path)
         .ok()

@@ -142,7 +142,7 @@ fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the recorders of process number `process`, which has the ranks `own`.
+/// Makes the recorders of process number `process`, which has the ranks `own`.
 ///
 /// # Errors
 /// A sentence, if one cannot begin.

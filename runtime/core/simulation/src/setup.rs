@@ -7,7 +7,7 @@ use mpi::ranks::effort::Compute;
 use mpi::wire::Wire;
 use network::Built;
 
-/// Returns a run in one process, with functions of these names, and what its machine is called.
+/// Sets up a run in one process, with functions of these names, and what its machine is called.
 ///
 /// # Errors
 /// A sentence: the machine cannot be built for this run, or has not what is to be reported.

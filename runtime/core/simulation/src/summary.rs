@@ -38,7 +38,7 @@ pub fn text(report: &RunReport) -> String {
     text
 }
 
-/// Returns the messages of MPI's own, if there were any.
+/// Returns a line about messages of MPI's own, if there were any.
 fn internal(report: &RunReport) -> String {
     let s = &report.simulated;
     if s.internal_messages == 0 {
@@ -51,7 +51,7 @@ fn internal(report: &RunReport) -> String {
     )
 }
 
-/// Returns the measured intervals that stand out most, if the longest of them is a hundredth of the run.
+/// Describes the measured intervals that stand out most, if the longest of them is a hundredth of the run.
 fn long_intervals(report: &RunReport) -> String {
     let all = &report.host.long_intervals;
     let counts = |long: &&LongIntervals| long.max_ps >= report.simulated.virtual_time_ps / 100;
@@ -104,7 +104,7 @@ fn spread(spread: &Spread, ranks: u64) -> String {
     )
 }
 
-/// Returns the functions that took most, with their share of all ranks' time: those above 1 %, at most four.
+/// Names the functions that took most, with their share of all ranks' time: those above 1 %, at most four.
 fn functions(report: &RunReport) -> String {
     let s = &report.simulated;
     let whole = u128::from(s.virtual_time_ps) * u128::from(s.ranks);

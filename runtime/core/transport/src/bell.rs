@@ -81,7 +81,7 @@ fn number(pid: u32, file: i32) -> u64 {
     u64::from(pid) << 32 | (file as u64 + 1)
 }
 
-/// Returns the word of the bell with this number.
+/// Opens the word of the bell with this number, if there is such a bell.
 fn reach(number: u64) -> Option<Word> {
     let (pid, file) = (number >> 32, (number as u32).checked_sub(1)?);
     let path = format!("/proc/{pid}/fd/{file}");
@@ -93,7 +93,7 @@ fn reach(number: u64) -> Option<Word> {
 }
 
 impl Bell {
-    /// Returns this process's bell, one of so many processes'. It has none if the system gives none.
+    /// Makes this process's bell, one of so many processes'. It has none if the system gives none.
     pub fn new(processes: u32) -> Bell {
         let make = || {
             let file = memfd_create(NAME, MemfdFlags::CLOEXEC).ok()?;
@@ -109,7 +109,7 @@ impl Bell {
         self.mine.as_ref().map_or(0, |(file, _)| number(std::process::id(), file.as_raw_fd()))
     }
 
-    /// Records that the bells of all processes have these numbers, as they all know now; 0 is one that this
+    /// Learns the numbers of the bells of all processes, as they all know them now; 0 is one that this
     /// process cannot ring, nor that one this one's.
     pub fn learn(&mut self, numbers: &[u64]) {
         self.others = numbers.iter().map(|&number| reach(number)).collect();

@@ -126,7 +126,7 @@ fn host() -> String {
     format!("{} {}", boot.trim(), network.display())
 }
 
-/// Returns the token that process 0 sent with its host.
+/// Reads the token that process 0 sent with its host.
 fn token_of(text: &str) -> Result<String, String> {
     let (token, there) = text.split_once(' ').unwrap_or((text, ""));
     if there == host() {
@@ -138,8 +138,8 @@ fn token_of(text: &str) -> Result<String, String> {
 }
 
 impl Growing {
-    /// Returns the processes behind `base`, or this one alone, which may become `size`; `variables` are for
-    /// the environment of those that come later.
+    /// Makes a transport of the processes behind `base`, or this one alone, which may become `size`;
+    /// `variables` are for the environment of those that come later.
     ///
     /// # Errors
     /// A sentence, if they cannot reach each other.
@@ -168,7 +168,7 @@ impl Growing {
         Growing::begin(base, SpawnedProcess { token, me, first }, size, variables)
     }
 
-    /// Returns the others, for a process that was started by one of them.
+    /// Connects to the others, for a process that was started by one of them.
     ///
     /// # Errors
     /// A sentence, if they cannot be reached.

@@ -60,12 +60,12 @@ pub trait Transport {
     /// # Errors
     /// A sentence, if the machine's MPI fails.
     fn send(&mut self, to: u32, lane: Lane, data: Vec<u8>) -> Result<(), String>;
-    /// Returns the messages to `to` that may still be under way.
+    /// Returns the number of messages to `to` that may still be under way.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     fn under_way(&mut self, to: u32) -> Result<usize, String>;
-    /// Returns the next message that has arrived: from whom, its lane, its bytes.
+    /// Receives the next message that has arrived: from whom, its lane, its bytes.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -123,7 +123,7 @@ impl Transport for Solo {
     }
 }
 
-/// Returns the transport of this process: `Solo`, unless a launcher started several.
+/// Connects the transport of this process: `Solo`, unless a launcher started several.
 ///
 /// # Errors
 /// A sentence, if a launcher did and its MPI cannot be reached.

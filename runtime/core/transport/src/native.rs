@@ -155,8 +155,8 @@ impl Native {
         })
     }
 
-    /// Returns the next message that has arrived, which must be received before the next look: from whom, its
-    /// tag, its bytes.
+    /// Looks for the next message that has arrived, which must be received before the next look: from whom,
+    /// its tag, its bytes.
     fn probe(&self) -> Result<Option<(u32, i32, usize)>, String> {
         let (mut from, mut tag, mut bytes) = (0, 0, 0);
         // SAFETY: all three are writable.

@@ -109,7 +109,7 @@ struct Parcel {
     descriptor: i32,
 }
 
-/// Returns a message of one byte with room for a descriptor, into which it points.
+/// Makes a message of one byte with room for a descriptor, into which it points.
 fn message<'a>(parcel: &'a mut Parcel, part: &'a mut libc::iovec) -> libc::msghdr {
     // SAFETY: all-zero bytes are a valid message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -187,7 +187,7 @@ pub fn watch(watched: Vec<WatchedProcess>) {
     }
 }
 
-/// Records that the run is over: what ends from now on may end.
+/// Declares the run over: what ends from now on may end.
 pub fn over() {
     let (pipe, pid) = (PIPE.swap(0, Relaxed), WATCHER.swap(0, Relaxed));
     if pid == 0 {
@@ -207,7 +207,7 @@ pub fn over() {
     }
 }
 
-/// Returns the next event among those that are watched, waiting at most so many milliseconds (-1: for ever):
+/// Takes the next event among those that are watched, waiting at most so many milliseconds (-1: for ever):
 /// what it is about, and its kind. The kernel lists events as they happen, so of several deaths the one that
 /// made the launcher end the others comes first.
 ///

@@ -168,9 +168,9 @@ fn known(
     known
 }
 
-/// Returns the words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as
-/// pattern(stencil4)`), and the reference looks at a trait's value only where a machine's cost has it, so
-/// that they are no error before.
+/// Returns the findings about words that stand for nothing. Compilers of C to Aspen write them
+/// (`loads [n] from a as pattern(stencil4)`), and the reference looks at a trait's value only where a
+/// machine's cost has it, so that they are no error before.
 fn word_findings(
     model: &Application,
     scope: ScopeId,
@@ -291,7 +291,7 @@ fn domain_findings(names: &NameTable, scope: ScopeId, domain: Option<&Domain>) -
     }
 }
 
-/// Returns the names and functions of a formula that are not known.
+/// Returns the findings about names and functions of a formula that are not known.
 fn formula_findings(
     names: &NameTable,
     scope: ScopeId,

@@ -158,7 +158,7 @@ pub struct Message {
     pub bytes: u64,
 }
 
-/// Returns a modifier of a pattern.
+/// Returns the error about a trait that is no modifier of its pattern; `known` are those that are.
 fn modifier(tree: &Use, at: usize, known: &[&str]) -> AspenError {
     let one = &tree.traits[at];
     let pattern = &tree.traits[0].name.text;
@@ -315,7 +315,7 @@ impl CommunicationPattern {
 }
 
 impl fmt::Display for CommunicationPattern {
-    /// Returns it as the traits say it.
+    /// Writes it as the traits say it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wave = |wave: Wave| if wave == Wave::Up { "pwave" } else { "nwave" };
         match self {

@@ -328,8 +328,8 @@ impl fmt::Display for Plain {
 }
 
 impl fmt::Display for Formula {
-    /// Returns it as the language writes it, the highest powers first. A condition in it stands for 1 where
-    /// it holds and 0 elsewhere.
+    /// Writes it as the language writes it, the highest powers first. A condition in it stands for 1 where it
+    /// holds and 0 elsewhere.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_too_large() {
             return write!(f, "a formula of more than {MOST_PARTS} parts");

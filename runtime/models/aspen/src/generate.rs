@@ -250,14 +250,14 @@ impl ModelWriter {
     }
 }
 
-/// Returns a count of MPI's.
+/// Returns bytes as a count of MPI's.
 fn int(bytes: u64, span: SourceSpan) -> Result<i32, AspenError> {
     i32::try_from(bytes).map_err(|_| {
         AspenError::at(span, format!("{bytes} bytes are more than the count of an MPI call in C holds"))
     })
 }
 
-/// Returns the words that cannot end a comment.
+/// Returns a text in which nothing ends a comment.
 fn quoted(text: &str) -> String {
     text.replace("*/", "* /").replace('\n', " ")
 }

@@ -102,7 +102,7 @@ impl LoadedModel {
     }
 }
 
-/// Returns the names are relative to the directory of the file that was asked for.
+/// Returns the directory of a file. Names are relative to that of the file that was asked for.
 fn directory(sources: &Sources, id: FileId) -> PathBuf {
     let path = sources.file(id).path.as_deref();
     path.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
@@ -285,7 +285,7 @@ impl Loader<'_> {
         Ok(all)
     }
 
-    /// Returns a machine's file with those it includes.
+    /// Reads the files that a machine's file includes, and returns it with them.
     fn flatten(&mut self, file: MachineFile) -> Result<MachineFile, AspenError> {
         let mut whole = MachineFile { globals: Vec::new(), components: file.components };
         for global in file.globals {

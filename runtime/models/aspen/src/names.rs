@@ -47,7 +47,7 @@ pub(crate) struct NameTable {
 }
 
 impl NameTable {
-    /// Returns a new scope.
+    /// Adds a scope.
     pub(crate) fn add_scope(&mut self, prefix: String) -> ScopeId {
         self.scopes.push(Scope { prefix, ..Scope::default() });
         self.scopes.len() - 1

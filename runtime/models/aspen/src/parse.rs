@@ -69,7 +69,7 @@ impl ParserState {
     }
 }
 
-/// Returns a token for which `fits` holds; `what` says so in messages.
+/// Parses one token for which `fits` holds; `what` says so in messages.
 fn one<'a>(
     what: &'static str,
     fits: impl Fn(&Token<'a>) -> bool,
@@ -82,12 +82,12 @@ fn one<'a>(
     }
 }
 
-/// Returns a word of the language.
+/// Parses a word of the language.
 fn keyword<'a>(word: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     spanned(one(word, move |token| token.kind == TokenKind::Word && token.text == word))
 }
 
-/// Returns a sign.
+/// Parses a sign.
 fn sign<'a>(sign: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     spanned(one(sign, move |token| token.kind == TokenKind::Sign && token.text == sign))
 }
@@ -101,12 +101,12 @@ fn spanned<'a>(
     }
 }
 
-/// Returns a name without dots.
+/// Parses a name without dots.
 fn name(input: &mut Input<'_>) -> Parsed<Name> {
     named("a name").parse_next(input)
 }
 
-/// Returns a name without dots, called `what` in messages.
+/// Parses a name without dots, called `what` in messages.
 fn named<'a>(what: &'static str) -> impl Parser<Input<'a>, Name, EmptyError> {
     move |input: &mut Input<'a>| {
         let token = one(what, |token| token.kind == TokenKind::Word && !token::is_reserved(token.text))
@@ -115,7 +115,7 @@ fn named<'a>(what: &'static str) -> impl Parser<Input<'a>, Name, EmptyError> {
     }
 }
 
-/// Returns a name that may have dots.
+/// Parses a name that may have dots.
 fn path(input: &mut Input<'_>) -> Parsed<Name> {
     let names: Vec<Name> = separated(1.., name, sign(".")).parse_next(input)?;
     let span = names[0].span.to(names[names.len() - 1].span);
@@ -129,7 +129,7 @@ fn text(input: &mut Input<'_>) -> Parsed<Name> {
     Ok(Name { text: token.text[1..token.text.len() - 1].to_owned(), span: input.state.span(token) })
 }
 
-/// Returns one level deeper, unless that is too deep.
+/// Parses one level deeper, unless that is too deep.
 fn deeper<'a, T>(mut parser: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<'a>, T, EmptyError> {
     move |input: &mut Input<'a>| {
         let progress = input.state;
@@ -147,7 +147,7 @@ fn deeper<'a, T>(mut parser: impl Parser<Input<'a>, T, EmptyError>) -> impl Pars
     }
 }
 
-/// Returns all of a list's items, one after the other, until something else comes.
+/// Parses all of a list's items, one after the other, until something else comes.
 fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<'a>, Vec<T>, EmptyError> {
     repeat(0.., item)
 }

@@ -58,7 +58,7 @@ impl Determined {
 }
 
 impl Calibrated {
-    /// Returns it as a machine file, with a name and where the times are from.
+    /// Returns the text of the machine's file, with a name and where the times are from.
     pub fn file(&self, name: &str, source: &str) -> String {
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut file =

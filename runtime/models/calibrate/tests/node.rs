@@ -34,7 +34,7 @@ impl Known {
         2.0 * self.own(bytes) + self.way + bytes as f64 / self.nic
     }
 
-    /// Returns a message of a window of so many pairs between nodes.
+    /// Returns the time of a message of a window of so many pairs between nodes.
     fn between(&self, pairs: f64, bytes: u64) -> f64 {
         let interface = self.gap + bytes as f64 / self.nic;
         let ends = self.latency(bytes) + self.latency(0);
@@ -46,7 +46,7 @@ impl Known {
         self.inside + bytes as f64 / self.core
     }
 
-    /// Returns a message of a window of so many pairs inside a node.
+    /// Returns the time of a message of a window of so many pairs inside a node.
     fn inside(&self, pairs: f64, bytes: u64) -> f64 {
         let shared = if bytes < LONG { 0.0 } else { bytes as f64 / self.memory };
         (self.near(bytes) / pairs).max(shared)

@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns it by its name: `goal`, `goalbin`, `ti`, `otf2` or `dumpi`.
+    /// Returns the format of this name: `goal`, `goalbin`, `ti`, `otf2` or `dumpi`.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "goal" => Some(Format::Goal),
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// Returns it by the ending of a file's name.
+    /// Returns the format that the ending of a file's name stands for.
     pub fn of(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "goal" => Some(Format::Goal),
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// Returns it by what the file begins with, where that tells it, whatever its name.
+    /// Returns the format of a file that begins with these bytes, where they show it, whatever its name.
     pub fn of_contents(begin: &[u8]) -> Option<Format> {
         crate::goal::is_binary(begin).then_some(Format::GoalBinary)
     }

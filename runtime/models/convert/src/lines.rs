@@ -14,12 +14,12 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Builds it from the first.
+    /// Returns the lines, from the first.
     pub fn new(from: R) -> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }
 
-    /// Returns the next one without its end, and its number from 1; `None` behind the last.
+    /// Reads the next line, without its end, and its number from 1; `None` behind the last.
     ///
     /// # Errors
     /// If it cannot be read, is no text or too long.

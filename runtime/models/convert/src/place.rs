@@ -36,8 +36,8 @@ impl Place {
         Place { object: ObjectArgument::Named("MPI_COMM_SELF"), context: OWN, size: 1, rank: 0, leader: rank }
     }
 
-    /// Returns one that ranks have made: `number` counts those of the rank from 1, `comm` those of all.
-    /// `None` if the rank is no member. O(members).
+    /// Returns a communicator that ranks have made: `number` counts those of the rank from 1, `comm` those of
+    /// all. `None` if the rank is no member. O(members).
     pub fn made(number: u32, comm: u32, members: &[u32], rank: u32) -> Option<Place> {
         let place = members.iter().position(|&member| member == rank)?;
         let object = ObjectArgument::Made { number, slot: number };
@@ -50,7 +50,7 @@ impl Place {
         })
     }
 
-    /// Returns it as an argument.
+    /// Returns the communicator as an argument.
     pub fn of(&self, name: &'static str) -> ArgumentValue {
         let member =
             Some(CommMembership { rank: self.rank, peers: self.size, leaders: (self.leader, self.leader) });
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// Returns no communicator, as the one that a call makes for those who are not in it.
+/// Returns the argument for no communicator, as the one that a call makes for those who are not in it.
 pub fn nowhere(name: &'static str) -> ArgumentValue {
     given(
         name,

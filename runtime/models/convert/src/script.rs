@@ -61,12 +61,12 @@ pub fn follow<W: Workload>(
 pub struct Probed(FxHashMap<u32, Envelope>);
 
 impl Probed {
-    /// Records that one was probed.
+    /// Keeps the envelope of a message that was probed.
     pub fn keep(&mut self, message: u32, envelope: Envelope) {
         self.0.insert(message, envelope);
     }
 
-    /// Returns one is received, into so many bytes.
+    /// Takes out the envelope of a message that is received, into so many bytes.
     pub fn take(&mut self, message: u32, bytes: u64) -> Result<Envelope, Stop> {
         let envelope = self.0.remove(&message);
         envelope

@@ -275,7 +275,7 @@ pub fn given(name: &'static str, value: Value) -> ArgumentValue {
     ArgumentValue { name, value, result: false }
 }
 
-/// Returns one that the call alone says.
+/// Returns an argument that the call alone says.
 pub fn result(name: &'static str, value: Value) -> ArgumentValue {
     ArgumentValue { name, value, result: true }
 }
@@ -325,7 +325,7 @@ pub struct Type {
 pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
 
 impl Type {
-    /// Returns it as an argument.
+    /// Returns the datatype as an argument.
     pub fn of(self, name: &'static str) -> ArgumentValue {
         given(
             name,
@@ -388,7 +388,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Returns another one: its number, from 1.
+    /// Opens another request; returns its number, from 1.
     pub fn open(&mut self, what: T) -> u32 {
         let slot = self.free.pop().map_or(self.open.len() as u32 + 1, |Reverse(slot)| slot);
         if slot as usize > self.open.len() {
@@ -407,7 +407,7 @@ impl<T> Slots<T> {
         closed
     }
 
-    /// Returns all that are open, by number.
+    /// Returns all requests that are open, by number.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (1..).zip(&self.open).filter_map(|(slot, open)| Some((slot, open.as_ref()?)))
     }

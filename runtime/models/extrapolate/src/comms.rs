@@ -101,7 +101,8 @@ pub fn position(comms: &OfRank, number: u32) -> Option<Position> {
     Some(Position { rank: rank as u32, peers: peers as u32 })
 }
 
-/// Returns it as a part has them. `contexts` has the communicators by the groups that they connect.
+/// Returns the communicators of a rank as a part has them. `contexts` has the communicators by the groups
+/// that they connect.
 pub fn seen(rank: u32, comms: &OfRank, contexts: &mut Dictionary<Instance>) -> Vec<Seen> {
     let mut all = Vec::new();
     for (number, facts) in (1..).zip(comms) {

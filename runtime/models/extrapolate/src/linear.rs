@@ -95,8 +95,8 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Linear {
-    /// Builds it with the factors of each feature by run, and others that are the same on all; `None` if they
-    /// are too large.
+    /// Returns the sum with the factors of each feature by run, and others that are the same on all; `None`
+    /// if they are too large.
     fn of(
         mut features: Vec<Feature>,
         factors: &[Vec<Exact>],

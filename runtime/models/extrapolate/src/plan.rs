@@ -233,7 +233,8 @@ impl<'a> Planner<'a> {
         Row { at: SamplePoint { run, rank, index: index.clone(), position }, value }
     }
 
-    /// Returns a place with so many turns that differ for all.
+    /// Returns the rules of an element with so many `entries` of turns that differ for all: how often each
+    /// comes, and what is in it.
     fn each(&self, key: u32, has: &[&Has<'a>], entries: usize) -> Result<Passed, String> {
         if entries == 0 {
             return Ok(Passed::Never);

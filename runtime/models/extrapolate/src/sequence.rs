@@ -113,7 +113,7 @@ impl SequenceReader<'_, '_> {
         SequenceElement { key, turns: ElementIterations::Calls(vec![(1, Rc::clone(said))]) }
     }
 
-    /// Builds it with elements whose keys come again behind each other as groups, the shortest first.
+    /// Makes groups of elements whose keys come again behind each other, the shortest first.
     fn grouped(&mut self, mut elements: Vec<SequenceElement>) -> Vec<SequenceElement> {
         let mut length = 1;
         while length <= LONGEST.min(elements.len()) {
@@ -129,7 +129,7 @@ impl SequenceReader<'_, '_> {
         elements
     }
 
-    /// Builds it with all that comes again after so many elements as groups; nothing if nothing does.
+    /// Makes groups of all that comes again after so many elements; returns nothing if nothing does.
     fn group(&mut self, elements: &[SequenceElement], length: usize) -> Option<Vec<SequenceElement>> {
         let mut grouped = Vec::new();
         let mut at = 0;

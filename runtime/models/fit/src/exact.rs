@@ -56,7 +56,7 @@ pub fn terms(counts: &[u32]) -> Vec<Term> {
     ]
 }
 
-/// Returns one divided by it.
+/// Returns one divided by `value`; `None` for nought.
 pub fn below(value: Exact) -> Option<Exact> {
     (!value.is_zero()).then(|| value.recip())
 }

@@ -92,7 +92,7 @@ pub struct Execution<'g, 'n> {
     delivered: Vec<Delivered>,
 }
 
-/// Returns the most operations and dependencies of a graph.
+/// The most operations and dependencies of a graph.
 pub const MAX_OPERATIONS: u64 = u32::MAX as u64;
 
 impl<'g, 'n> Execution<'g, 'n> {
@@ -325,7 +325,8 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.admit();
     }
 
-    /// Records that a message is at its receiver.
+    /// Handles a message that is at its receiver: meets its receive, or notes it as unexpected; does neither
+    /// while what it needs is not free.
     fn arrive(&mut self, send: u32, mut receive: Option<u32>, now: Time, number: u64) {
         let Work::Send { bytes, to, tag } = self.work(send) else { return };
         let source = self.ranks[self.block(send)].rank;
@@ -408,7 +409,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         }
     }
 
-    /// Records that an operation has begun: operations that wait for that may be ready.
+    /// Marks an operation as begun: operations that wait for that may be ready.
     fn began(&mut self, operation: u32, now: Time) {
         let own = self.own_number(operation);
         let block = self.block(operation);

@@ -34,7 +34,7 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    /// Builds it from the beginning of a file.
+    /// Returns the chunks from the beginning of a file.
     pub fn new(from: R, length: u64) -> Chunks<R> {
         Chunks { from, length, chunk: Vec::new(), base: 0, at: 0, is_big: false, is_over: false }
     }

@@ -146,8 +146,8 @@ fn collective(take: &mut NumberReader) -> Result<Collective> {
 }
 
 impl Event {
-    /// Returns the event of a record of this kind. Records of kinds that later versions may add are passed
-    /// over by their lengths.
+    /// Reads the event of a record of this kind. Records of kinds that later versions may add are passed over
+    /// by their lengths.
     #[inline]
     pub(crate) fn take(kind: u8, take: &mut NumberReader) -> Result<Event> {
         Ok(match kind {

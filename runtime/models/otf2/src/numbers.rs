@@ -37,7 +37,7 @@ pub struct NumberReader<'a> {
 }
 
 impl<'a> NumberReader<'a> {
-    /// Builds it from bytes that begin at `base` of their file.
+    /// Returns the reader of bytes that begin at `base` of their file.
     pub fn new(bytes: &'a [u8], base: u64, is_big: bool) -> NumberReader<'a> {
         NumberReader { bytes, at: 0, base, is_big }
     }
@@ -60,7 +60,7 @@ impl<'a> NumberReader<'a> {
         Err(MalformedArchive { at: self.base + self.at as u64, why: why.into() })
     }
 
-    /// Returns so many bytes.
+    /// Reads so many bytes.
     ///
     /// # Errors
     /// If there are fewer.
@@ -73,7 +73,7 @@ impl<'a> NumberReader<'a> {
         Ok(slice)
     }
 
-    /// Returns a byte.
+    /// Reads a byte.
     ///
     /// # Errors
     /// If there is none.
@@ -82,7 +82,7 @@ impl<'a> NumberReader<'a> {
         self.slice(1).map(|slice| slice[0])
     }
 
-    /// Returns so many bytes as a number.
+    /// Reads so many bytes as a number.
     #[inline]
     fn plain(&mut self, length: usize) -> Result<u64> {
         let slice = self.slice(length)?;
@@ -95,7 +95,7 @@ impl<'a> NumberReader<'a> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Returns a number of 64 bits in full.
+    /// Reads a number of 64 bits in full.
     ///
     /// # Errors
     /// If there are not as many bytes.
@@ -104,7 +104,7 @@ impl<'a> NumberReader<'a> {
         self.plain(8)
     }
 
-    /// Returns a number of 32 bits in full.
+    /// Reads a number of 32 bits in full.
     ///
     /// # Errors
     /// If there are not as many bytes.
@@ -124,7 +124,7 @@ impl<'a> NumberReader<'a> {
         }
     }
 
-    /// Returns a number of at most 64 bits.
+    /// Reads a number of at most 64 bits.
     ///
     /// # Errors
     /// If it is none.
@@ -133,7 +133,7 @@ impl<'a> NumberReader<'a> {
         self.number(8, u64::MAX)
     }
 
-    /// Returns a number of at most 32 bits.
+    /// Reads a number of at most 32 bits.
     ///
     /// # Errors
     /// If it is none.
@@ -142,7 +142,7 @@ impl<'a> NumberReader<'a> {
         self.number(4, NONE.into()).map(|number| number as u32)
     }
 
-    /// Returns a text with a zero behind it; bytes that are no UTF-8 are replaced.
+    /// Reads a text with a zero behind it; bytes that are no UTF-8 are replaced.
     ///
     /// # Errors
     /// If it has no end.
@@ -155,8 +155,8 @@ impl<'a> NumberReader<'a> {
         Ok(String::from_utf8_lossy(&rest[..length]).into_owned())
     }
 
-    /// Returns the contents of a record, behind the byte that says of what kind: its length is a byte, or
-    /// 0xff and eight bytes.
+    /// Reads the contents of a record, behind the byte that says of what kind: its length is a byte, or 0xff
+    /// and eight bytes.
     ///
     /// # Errors
     /// If it is longer than what is left.

@@ -111,7 +111,7 @@ impl<'a> Archive<'a> {
         Ok(Archive { files, anchor, definitions })
     }
 
-    /// Returns the events of a location.
+    /// Opens the events of a location.
     ///
     /// # Errors
     /// A sentence with the file, the byte and the reason.
@@ -155,7 +155,7 @@ pub struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// Returns the next event, with its time in ticks and the byte of the file where it stands; `None` behind
+    /// Reads the next event, with its time in ticks and the byte of the file where it stands; `None` behind
     /// the last. Numbers are those of the definitions of all.
     ///
     /// # Errors

@@ -301,7 +301,7 @@ impl DefinitionRecords {
         self.all.push(record);
     }
 
-    /// Returns the number of a text, which is defined before it is used.
+    /// Returns the number of a text; defines it first, if it is new.
     fn string(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.strings.get(text) {
             return number;

@@ -4,7 +4,7 @@ use crate::table::SweepTable;
 use engine::Span;
 use plot::Map;
 
-/// Returns the first variable that has several values goes down, the other one to the right.
+/// Returns the map in which the first variable that has several values goes down, the other one to the right.
 ///
 /// # Errors
 /// A sentence, if there are not two such variables, or no run came to its end.

@@ -96,7 +96,7 @@ fn ratio(unit: &str, of: &str) -> Option<f64> {
     (one.1 == other.1).then_some(one.0 / other.0)
 }
 
-/// Builds it with twelve significant digits, which hides what a product of doubles adds.
+/// Rounds a value to twelve significant digits, which hides what a product of doubles adds.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }
@@ -108,7 +108,7 @@ pub type Point = Vec<usize>;
 pub struct Points<'a>(pub &'a [Variable]);
 
 impl Points<'_> {
-    /// Returns all of them.
+    /// Returns all points.
     ///
     /// # Errors
     /// A sentence, if they are too many, or a variable is named twice.

@@ -20,7 +20,7 @@ const TIMES_C: &str = include_str!("c/times.c");
 const MAKEFILE: &str = include_str!("c/Makefile");
 const README: &str = include_str!("c/README");
 
-/// Returns all of them; `times` is what each rank computes each time, if that is to be.
+/// Returns all files of a program; `times` is what each rank computes each time, if that is to be.
 pub fn of(
     trace: &Trace,
     name: &str,

@@ -43,7 +43,7 @@ impl NumberByRank {
             NumberByRank::Each(values, _) => values.iter().all(|&value| is(value)),
         }
     }
-    /// Returns it as vectors have it.
+    /// Returns numbers as vectors have them.
     fn text(values: &[i64], turns: usize) -> String {
         let text = Column::of_ranks(values, turns).text();
         if turns == 1 { text } else { format!("t {turns} {text}") }

@@ -646,8 +646,8 @@ impl Speller {
     }
 }
 
-/// Returns the options under which a call is left out: what makes datatypes, where messages are told in
-/// bytes.
+/// Returns `true` if the options leave a call out: they name it, or it makes datatypes where messages have
+/// their sizes in bytes.
 pub fn is_left_out(name: &str, options: &crate::Options) -> bool {
     options.without.iter().any(|left| left == name)
         || options.datatypes == Datatypes::Size && name.starts_with("MPI_Type_")

@@ -235,7 +235,7 @@ fn exchanged(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call
     }
 }
 
-/// Returns all receives and a wait, then all sends and a wait.
+/// Returns the next call of a step that makes all receives and a wait, then all sends and a wait.
 fn swept(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let (rank, each) = (u64::from(rank), exchange.len() + 1);
     loop {

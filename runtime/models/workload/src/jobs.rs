@@ -26,7 +26,7 @@ pub struct Job<'t> {
 }
 
 impl<'t> Job<'t> {
-    /// Returns the replay of a trace of so many ranks, which begin at a time.
+    /// Returns the job that replays a trace with so many ranks, which begin at a time.
     pub fn new(name: String, replay: Replay<'t>, ranks: u32, begins: Time) -> Job<'t> {
         Job { name, replay, begins, first: 0, ranks, functions: Vec::new(), first_site: 0 }
     }
@@ -90,8 +90,8 @@ impl<'t> Jobs<'t> {
         self.jobs.iter_mut().for_each(|job| job.replay.restart(job.begins));
     }
 
-    /// Builds it from when each begins until its last rank has ended, on process 0. All call it after the
-    /// run.
+    /// Returns how long each job took, from when it begins until its last rank has ended, on process 0. All
+    /// call it after the run.
     pub fn took(&self, mpi: &Mpi) -> Option<Vec<Span>> {
         let (first, local) = mpi.ranks_of(mpi.processes().1);
         let mut own = Vec::new();

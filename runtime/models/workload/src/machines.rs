@@ -124,7 +124,7 @@ pub struct Machines<'m, W: Workload> {
 const DONE: Result<Begun> = Ok(Begun::Done(Answer::Done));
 
 impl<'m, W: Workload> Machines<'m, W> {
-    /// Returns this process's ranks of a run without payloads. They have not begun.
+    /// Returns the machines of this process's ranks of a run without payloads. They have not begun.
     pub fn new(mpi: &'m Mpi, workload: W) -> Machines<'m, W> {
         let (first, local) = {
             let world = mpi.world();
@@ -313,7 +313,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         listening.entered(&mut world, call, comm, made);
     }
 
-    /// Returns the first half of a call; all of it, if there is nothing to wait for.
+    /// Begins a call; makes all of it, if there is nothing to wait for.
     fn begin(&mut self, rank: u32, call: Call) -> Result<Begun> {
         let mpi = self.mpi;
         if let Some(message) = call.message() {
@@ -392,7 +392,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             .map_or(Begun::Done(Answer::Done), |(blocked, word)| Begun::Blocks(blocked, word)))
     }
 
-    /// Returns the first half of `MPI_Probe` and, with a number for the message, of `MPI_Mprobe`.
+    /// Begins `MPI_Probe` or, with a number for the message, `MPI_Mprobe`.
     fn begin_probing(&mut self, rank: u32, envelope: Envelope, message: Option<u32>) -> Result<Begun> {
         if self.mpi.begin_probe(self.message(rank, &envelope).1)? {
             // The second half asks again.
@@ -415,14 +415,14 @@ impl<'m, W: Workload> Machines<'m, W> {
         Ok(Answer::Done)
     }
 
-    /// Returns a message that was probed, and room for so many bytes of it.
+    /// Takes out a message that was probed, and room for so many bytes of it.
     fn probed(&mut self, rank: u32, number: u32, bytes: u64) -> (Buffer, usize) {
         let message = self.list(rank).take_message(number);
         self.release(rank);
         (buffer_of(bytes), message)
     }
 
-    /// Returns the first half of `MPI_Sendrecv`.
+    /// Begins `MPI_Sendrecv`.
     fn begin_exchange(&mut self, rank: u32, &Exchange { to, from, replaces }: &Exchange) -> Result<Begun> {
         let mpi = self.mpi;
         let ((sent, to), (received, from)) = (self.message(rank, &to), self.message(rank, &from));
@@ -447,7 +447,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         self.begin_completing(rank, Wait::All, Requests::These([number, number + 1].into()))
     }
 
-    /// Returns the second half of the call that a rank was blocked in.
+    /// Ends the call that a rank was blocked in.
     fn end(&mut self, rank: u32, blocked: Blocked) -> Result<Answer> {
         let word = self.machines[rank as usize].word;
         let answer = match blocked {

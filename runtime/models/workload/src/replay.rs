@@ -226,7 +226,8 @@ impl<'t> Replay<'t> {
         (source >= 0).then(|| (source, self.number(cursor, status.tag) as i32))
     }
 
-    /// Returns a receive that blocks, or a probe, of the message that it had in the recording.
+    /// Returns the envelope of a receive that blocks, or of a probe: that of the message that it had in the
+    /// recording.
     fn named(
         &self,
         caller: &Caller,
@@ -245,8 +246,8 @@ impl<'t> Replay<'t> {
         Ok(envelope)
     }
 
-    /// Returns a receive that is started, with the message that it got in the recording; `None` if it was
-    /// cancelled.
+    /// Returns the envelope of a receive that is started: that of the message that it got in the recording;
+    /// `None` if it was cancelled.
     fn posted(
         &self,
         caller: &Caller,

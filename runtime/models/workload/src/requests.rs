@@ -105,7 +105,7 @@ impl Lists {
         &mut self.lists[list as usize]
     }
 
-    /// Returns a list of its own for a rank.
+    /// Takes a list of its own for a rank.
     pub(crate) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.lists.push(Open::default());

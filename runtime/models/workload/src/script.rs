@@ -38,8 +38,8 @@ impl<'r, 't, W: Workload> Script<'r, 't, W> {
         Script { workload, comms, rank, cursor: W::Cursor::default(), is_over: false }
     }
 
-    /// Returns the next call, and what the rank computes before it; `None` behind the last. What it computes
-    /// behind that comes with a [`Call::Local`].
+    /// Makes the next call; returns it, and what the rank computes before it; `None` behind the last. What it
+    /// computes behind that comes with a [`Call::Local`].
     ///
     /// # Errors
     /// A sentence, if the workload does not say enough of it.

@@ -44,7 +44,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Returns it as the ranks from `first` on see it that are a world of their own.
+    /// Returns the caller as the ranks from `first` on see it that are a world of their own.
     #[inline]
     pub(crate) fn of_world(&self, first: u32) -> Caller<'_> {
         Caller { rank: self.rank - first, first, ..*self }

@@ -119,7 +119,7 @@ fn open(path: &Path) -> Result<bool, String> {
     Ok(path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")))
 }
 
-/// Builds it from where to where an axis goes, with room at both ends, and whether it is logarithmic.
+/// Returns from where to where an axis goes, with room at both ends, and whether it is logarithmic.
 fn range(values: impl Iterator<Item = f64>) -> (std::ops::Range<f64>, bool) {
     let (least, most) =
         values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));

@@ -62,7 +62,7 @@ pub fn draw_map(map: &Map, path: &Path) -> Result<(), String> {
     .map_err(|why| format!("cannot draw {}: {why}", path.display()))
 }
 
-/// Builds it from 0 for the least value to 1 for the greatest, by their logarithms.
+/// Returns the share of a value, from 0 for the least to 1 for the greatest, by their logarithms.
 fn share(value: f64, least: f64, most: f64) -> f64 {
     if least > 0.0 && most > least { (value / least).ln() / (most / least).ln() } else { 0.0 }
 }

@@ -33,7 +33,7 @@ pub struct ChainCosts {
 pub struct SiteChains(Vec<(Vec<String>, ChainSum)>);
 
 impl ChainCosts {
-    /// Records that a chain has this number.
+    /// Notes the names of the places of the chain that has this number.
     pub fn explain(&mut self, number: u32, places: &[CodeLocation], symbols: &mut Symbols) {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }
@@ -81,7 +81,7 @@ impl ChainCosts {
 }
 
 impl SiteChains {
-    /// Builds it with those of other processes and copies of the site; as a report has them.
+    /// Adds up the chains of a site, those of other processes and of its copies; as a report has them.
     pub fn report(parts: &[SiteChains]) -> Vec<ChainCost> {
         let mut all: BTreeMap<&[String], ChainSum> = BTreeMap::new();
         for (names, cost) in parts.iter().flat_map(|part| &part.0) {

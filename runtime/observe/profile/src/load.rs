@@ -82,7 +82,7 @@ impl Blocks {
         }
     }
 
-    /// Returns it as a report has them.
+    /// Returns the times of groups of ranks, as a report has them.
     pub fn report(&self) -> Vec<call_profile::RankGroupTimes> {
         let block = |(number, [compute, mpi, wait]): &Block| call_profile::RankGroupTimes {
             first_rank: u64::from(number * self.block),

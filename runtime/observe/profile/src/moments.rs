@@ -54,7 +54,7 @@ impl TimeMoments {
         self.max = longer(self.max, other.max);
     }
 
-    /// Returns it as a report has them.
+    /// Returns the moments as a report has them.
     pub fn moments(&self) -> Moments {
         if self.count == 0 {
             return Moments::default();

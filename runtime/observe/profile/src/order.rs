@@ -53,8 +53,8 @@ impl Order {
         Order { first, late: Vec::new() }
     }
 
-    /// Records that a call of a rank has received a message that left at `sent`, and none that left before:
-    /// `tell` is told of the waits for later ones. O(1).
+    /// Settles the waits of a rank for messages that left after `sent`, since a call of it has received one
+    /// that left then, and none that left before. `tell` is given these waits. O(1).
     #[inline]
     pub fn received(&mut self, rank: u32, sent: Time, mut tell: impl FnMut(ClassifiedWait)) {
         let Some(late) = self.late.get_mut((rank - self.first) as usize) else { return };
@@ -64,8 +64,8 @@ impl Order {
         }
     }
 
-    /// Returns a call of a rank lost `lost` to rank `by`, whose message left at `sent`: the one that is no
-    /// longer kept because of that, if there is any. O(1).
+    /// Keeps that a call of a rank lost `lost` to rank `by`, whose message left at `sent`. Returns the wait
+    /// that is no longer kept because of that, if there is any. O(1).
     pub fn waited(
         &mut self,
         rank: u32,
@@ -84,7 +84,7 @@ impl Order {
         oldest.settled(WaitState::LateSender, rank)
     }
 
-    /// Returns all that are kept, at the end of the run: nothing older came.
+    /// Takes out all that are kept, at the end of the run: nothing older came.
     pub fn end(&mut self) -> impl Iterator<Item = ClassifiedWait> {
         let ranks = (self.first..).zip(std::mem::take(&mut self.late));
         ranks.flat_map(|(rank, late)| {

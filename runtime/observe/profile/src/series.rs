@@ -32,8 +32,8 @@ impl ActivityTimes {
         self.0.iter_mut().zip(&other.0).for_each(|(all, more)| all.add_all(more));
     }
 
-    /// Returns it as a report has it, up to the last stretch in which there was anything, with the bytes
-    /// under way.
+    /// Returns the series as a report has it, up to the last stretch in which there was anything, with the
+    /// bytes under way.
     pub fn report(mut self, mut under_way: Bins) -> call_profile::ActivitySeries {
         let width = self.0.iter().map(Bins::width).max().unwrap_or(0).max(under_way.width());
         self.0.iter_mut().chain([&mut under_way]).for_each(|bins| bins.widen(width));

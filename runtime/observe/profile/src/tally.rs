@@ -61,7 +61,7 @@ impl Tally {
         self.lost.iter_mut().zip(&other.lost).for_each(|(all, more)| add(all, more));
     }
 
-    /// Returns it as a report has it.
+    /// Returns the tally as a report has it.
     pub fn cost(&self, site: String, function: String) -> SiteCost {
         let states = WaitState::ALL.iter().zip(&self.lost).filter(|(_, lost)| lost.calls > 0);
         SiteCost {

@@ -44,7 +44,7 @@ impl Bins {
         }
     }
 
-    /// Records that the instant `at` is within.
+    /// Doubles the length of stretches until the instant `at` is within one of them.
     fn reach(&mut self, at: u64) {
         while at >> self.width >= BINS as u64 {
             self.double();

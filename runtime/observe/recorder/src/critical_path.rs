@@ -47,7 +47,7 @@ pub struct PathBreakdown {
 }
 
 impl PathBreakdown {
-    /// Returns all of them; on a path not more than the run's time.
+    /// Returns the sum of all parts; on a path not more than the run's time.
     pub fn sum(&self) -> u64 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
     }
@@ -122,7 +122,7 @@ pub struct LostTime {
 }
 
 impl LostTime {
-    /// Returns all of it.
+    /// Returns the sum of all parts.
     pub fn sum(&self) -> u128 {
         self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
     }

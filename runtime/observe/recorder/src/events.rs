@@ -377,7 +377,7 @@ pub trait Recorder {
     fn wants_waits(&self) -> bool {
         false
     }
-    /// Records that a call has returned: what a profile needs of it.
+    /// Records what a profile needs of a call that has returned.
     fn returned(&mut self, _call: &Returned) {}
     /// A call had not returned when the run ended: what it did up to then.
     fn unreturned(&mut self, _call: &Returned) {}
@@ -386,11 +386,11 @@ pub trait Recorder {
     fn wants_messages(&self) -> bool {
         false
     }
-    /// Records that a message was received in the call that is told of next ([`Recorder::returned`] or
+    /// Records a message that was received in the call that comes next ([`Recorder::returned`] or
     /// [`Recorder::unreturned`]).
     fn received(&mut self, _message: &ReceivedMessage) {}
-    /// Records that all members of the collective `id` have entered it: when they did. Told before or after
-    /// the calls of these members return.
+    /// Records when all members of the collective `id` have entered it. Told before or after the calls of
+    /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
     /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to
     /// who wants waits.
@@ -400,7 +400,7 @@ pub trait Recorder {
     /// Tells the kinds of collectives that the calls of this process were ([`Returned::collective`]), from
     /// number 1 on; told before [`Recorder::end`] to who wants waits.
     fn collectives(&mut self, _kinds: &[(CollectiveKind, CollectiveUse)]) {}
-    /// Records that a call has returned. Calls from within callbacks come before the call that the callback
+    /// Records a call that has returned. Calls from within callbacks come before the call that the callback
     /// was for.
     fn call(&mut self, call: &Call, left: &CallReturn);
     /// Returns `true` if it knows calls again by their words, and wants nothing of calls that have not
@@ -459,7 +459,7 @@ pub trait Recorder {
     /// of the site, fewer if the rank began there. Told before the first of them; a chain is of one function
     /// and site.
     fn chain(&mut self, _number: u32, _places: &[CodeLocation]) {}
-    /// Records that all calls of this process have been told of.
+    /// Ends the recording: no more calls of this process come.
     ///
     /// # Errors
     /// A sentence, if something could not be written.

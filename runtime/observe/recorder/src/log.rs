@@ -75,7 +75,7 @@ fn cannot(what: &str, path: &Path, why: &io::Error) -> String {
 }
 
 impl Log {
-    /// Returns the log of some ranks in `path`, of which this is process number `process`.
+    /// Creates the log of some ranks in `path`, of which this is process number `process`.
     ///
     /// # Errors
     /// A sentence, if the file cannot be made.

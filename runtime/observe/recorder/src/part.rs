@@ -29,7 +29,7 @@ impl SpreadSum {
         }
         all
     }
-    /// Builds it with those of higher ranks; of equal ones the lower rank stays.
+    /// Adds the counts of higher ranks; of equal ones the lower rank stays.
     #[must_use]
     pub fn with(self, other: &SpreadSum) -> SpreadSum {
         if self.count == 0 || other.count == 0 {
@@ -113,11 +113,11 @@ impl ProcessCounts {
             }
         }
     }
-    /// Returns it as one line of text, for other processes.
+    /// Returns the counts as one line of text, for other processes.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("plain data always has a JSON form")
     }
-    /// Builds it from [`to_text`](Self::to_text).
+    /// Reads the counts from [`to_text`](Self::to_text).
     ///
     /// # Errors
     /// A sentence, if the text is something else.

@@ -33,7 +33,7 @@ impl Default for Slots {
     }
 }
 
-/// Behaves as [`Slots::Few`] has it.
+/// Returns a handle as [`Slots::Few`] has it.
 fn short(handle: usize) -> Option<u32> {
     u32::try_from(handle).ok()?.checked_add(1)
 }
@@ -92,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// Records that the request with this number is no more.
+    /// Frees a number, whose request is no more.
     #[inline]
     pub fn free_slot(&mut self, number: u32) {
         if let Slots::Few(handles) = self {
@@ -102,7 +102,7 @@ impl Slots {
         }
     }
 
-    /// Records that a request is no more: its number is free.
+    /// Frees the number of a request that is no more.
     #[inline]
     pub fn free(&mut self, handle: usize) {
         match self {

@@ -28,8 +28,8 @@ impl Symbols {
         self.names(place).swap_remove(0)
     }
 
-    /// Returns the place that a call returns to, and where the functions are called that the compiler has put
-    /// into each other there, innermost first.
+    /// Returns the names of the place that a call returns to, and of those where the functions are called
+    /// that the compiler has put into each other there, innermost first.
     pub fn names(&mut self, place: &CodeLocation) -> Vec<String> {
         let loader =
             self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());

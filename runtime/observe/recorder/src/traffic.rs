@@ -86,7 +86,7 @@ impl Traffic {
         }
     }
 
-    /// Returns it as a report has it.
+    /// Returns the matrix as a report has it.
     pub fn matrix(&self) -> Matrix {
         let cell = |(&key, &(messages, bytes)): (&u64, &(u64, u128))| {
             ((key >> 32) as u32, key as u32, messages, bytes)

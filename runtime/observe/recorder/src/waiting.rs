@@ -147,7 +147,7 @@ impl Entries {
     pub const NONE: Entries =
         Entries { last: (Time::ZERO, u32::MAX), root: (Time::ZERO, 0), first: (Time::MAX, u32::MAX) };
 
-    /// Builds it with those of other members.
+    /// Adds the entries of other members.
     #[must_use]
     pub fn with(self, other: &Entries) -> Entries {
         let later = |a: (Time, u32), b: (Time, u32)| if (b.0, !b.1) > (a.0, !a.1) { b } else { a };

@@ -15,7 +15,8 @@ const MOST: usize = 3;
 /// as one: no finding recommends them.
 const CROWDED: [&str; 2] = ["linear", "scattered"];
 
-/// Returns it by place and kind, those that took most first, so many; those that took no time are left out.
+/// Returns so many collectives by place and kind, those that took most first; those that took no time are
+/// left out.
 pub fn collectives(run: &Simulated, profile: &CallProfile, most: usize) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[

@@ -57,7 +57,7 @@ impl Document {
         Ok(())
     }
 
-    /// Returns it as Markdown.
+    /// Returns the document as Markdown.
     pub fn markdown(&self) -> String {
         let section = |section: &Section| {
             let lines: String = section.lines.iter().map(|line| format!("{line}\n\n")).collect();

@@ -103,7 +103,7 @@ impl Efficiencies {
         rows
     }
 
-    /// Returns it as a table.
+    /// Returns the efficiencies as a table.
     pub fn table(&self) -> Table {
         let mut table = Table::new(&[
             ("efficiency", Align::Left),

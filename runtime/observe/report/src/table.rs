@@ -257,7 +257,7 @@ impl Table {
         self.rows.iter().map(list).collect::<Vec<_>>().join(&format!("{}\n", lead.trim_end()))
     }
 
-    /// Returns it as Markdown.
+    /// Returns the table as Markdown.
     pub fn markdown(&self) -> String {
         let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
         let escaped = |text: &str| text.replace('|', "\\|");

@@ -27,7 +27,7 @@ impl Counters {
         Counters { values: [0; Counter::ALL.len()], told: [None; Counter::ALL.len()], at: 0, step }
     }
 
-    /// Records that nothing before `at` is changed any more.
+    /// Advances to `at`, before which nothing is changed any more.
     #[inline]
     pub fn advance(&mut self, at: u64, out: &mut dyn Output) -> io::Result<()> {
         if at <= self.at {
@@ -58,7 +58,7 @@ impl Counters {
         self.values[counter as usize] += by;
     }
 
-    /// Records that all changes are known.
+    /// Writes what is left up to `end`, since all changes are known.
     pub fn finish(&mut self, end: u64, out: &mut dyn Output) -> io::Result<()> {
         self.at = self.at.min(end);
         self.tell(out)

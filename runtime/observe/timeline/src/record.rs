@@ -84,9 +84,9 @@ pub struct CallRecord {
 pub const LONGEST: usize = 64;
 
 impl Record {
-    /// Returns the order of a timeline: time, then rank; what a rank sent at an instant before what it did
-    /// then, which keeps the order in which it was told. Messages that are alike in all of that are told
-    /// apart by their names, so that the order does not depend on who wrote them.
+    /// Compares two records in the order of a timeline: time, then rank; what a rank sent at an instant
+    /// before what it did then, which keeps the order in which it was told. Messages that are alike in all of
+    /// that are told apart by their names, so that the order does not depend on who wrote them.
     pub fn order(&self, other: &Record) -> Ordering {
         let id = |record: &Record| {
             if let RankAction::Sent(message) = record.what { (0, message.id) } else { (1, 0) }
@@ -128,7 +128,7 @@ impl Record {
         }
     }
 
-    /// Builds it from what [`Record::put`] appended.
+    /// Reads what [`Record::put`] appended.
     ///
     /// # Panics
     /// If it is something else.

@@ -61,7 +61,7 @@ impl RunWriter {
         Ok(self.ends.clone())
     }
 
-    /// Returns the runs that were written before writing failed; the rest is given up.
+    /// Gives up what is not written; returns the runs that were written before writing failed.
     pub fn give_up(&mut self) -> Vec<u64> {
         (self.records, self.bytes) = (Vec::new(), Vec::new());
         self.ends.clone()
@@ -157,7 +157,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Returns the next record, and the process that wrote it.
+    /// Reads the next record, and the process that wrote it.
     pub fn next(&mut self) -> io::Result<Option<(u32, Record)>> {
         let Some(RunHead { record, run }) = self.heads.pop() else { return Ok(None) };
         self.advance(run as usize)?;
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Returns a file that nobody else sees.
+    /// Makes a file that nobody else sees.
     fn tempfile() -> File {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

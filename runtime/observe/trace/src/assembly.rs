@@ -46,19 +46,18 @@ impl Assembly {
         Assembly::new(part)
     }
 
-    /// Builds it with the dictionaries of this part.
+    /// Begins with the dictionaries of this part.
     pub fn new(part: ProcessTrace) -> Assembly {
         let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Assembly { part, calls, loops, classes, grammar: Grammar::default() }
     }
 
-    /// Returns a call: its template, by the place that [`Assembly::finish`] is to find it in, and its
-    /// numbers.
+    /// Adds a call: its template, by the place that [`Assembly::finish`] is to find it in, and its numbers.
     pub fn call(&mut self, template: u32, numbers: Vec<i64>) -> Item {
         Item::Call(self.calls.place((template, numbers)))
     }
 
-    /// Returns a loop.
+    /// Adds a loop.
     pub fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
         Item::Loop(self.loops.place((count, body)))
     }
@@ -111,7 +110,7 @@ impl Assembly {
         self.part.histograms.extend(histograms);
     }
 
-    /// Returns all of it, with these templates.
+    /// Returns the trace of all that was added, with these templates.
     pub fn finish(self, templates: &[Template]) -> ProcessTrace {
         let calls = self
             .calls

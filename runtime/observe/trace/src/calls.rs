@@ -63,7 +63,7 @@ impl Calls {
         self.words.find(words).map(|place| self.of_words[place as usize])
     }
 
-    /// Records that the call with this number is told in these words.
+    /// Notes that the call with this number is told in these words.
     pub fn learn(&mut self, words: &[u64], call: u32) {
         let place = self.words.place_of(words);
         self.of_words.resize(self.words.len(), call);
@@ -86,7 +86,7 @@ impl Calls {
     }
 }
 
-/// Returns a call of its bytes, with dictionaries of these lengths.
+/// Reads a call from its bytes, with dictionaries of these lengths.
 pub fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
     let (template, numbers) = key.split_at(template);
     let template = Template::read(&mut Reader::new(template), ends).expect("as the encoder wrote it");

@@ -79,7 +79,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Builds it from the beginning of `bytes`.
+    /// Returns a reader at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     pub fn wrong<T>(&self, why: impl Into<String>) -> Result<T> {
         Err(Malformed { at: self.at, why: why.into() })
     }
-    /// Returns one byte.
+    /// Reads one byte.
     ///
     /// # Errors
     /// At the end.
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         Ok(byte)
     }
-    /// Returns so many bytes as they are.
+    /// Reads so many bytes as they are.
     ///
     /// # Errors
     /// If there are fewer.
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     pub fn signed(&mut self) -> Result<i64> {
         self.number().map(unzigzag)
     }
-    /// Returns a number below `end`, which counts `what`.
+    /// Reads a number below `end`, which counts `what`.
     ///
     /// # Errors
     /// If it is not below.

@@ -71,7 +71,7 @@ impl<T> Dictionary<T> {
     pub fn get(&self, place: u32) -> &T {
         &self.0[place as usize]
     }
-    /// Returns all of them in order.
+    /// Returns all values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.0.iter()
     }
@@ -83,7 +83,7 @@ impl<T> Dictionary<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// Returns all of them in order, as they are.
+    /// Returns all values in order, as they are.
     pub fn into_values(self) -> impl ExactSizeIterator<Item = T> {
         self.0.into_iter()
     }

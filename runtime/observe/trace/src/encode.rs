@@ -41,7 +41,7 @@ pub struct Encoded<'a> {
 }
 
 impl Encoder {
-    /// Records that the seam's site `number` has this name.
+    /// Notes the name of the seam's site `number`.
     pub fn site(&mut self, number: u32, name: &str) {
         let number = number as usize;
         if self.numbered.len() <= number {

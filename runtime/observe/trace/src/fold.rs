@@ -116,7 +116,7 @@ impl Default for Grammar {
 }
 
 impl Grammar {
-    /// Returns one that looks for bodies of up to `longest` items.
+    /// Returns a grammar that looks for bodies of up to `longest` items.
     pub fn new(longest: usize) -> Grammar {
         let (stacks, bodies, loops) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
         Grammar { longest, stacks, folded: Vec::new(), bodies, loops, tail: Vec::new() }
@@ -171,7 +171,7 @@ impl Grammar {
         self.turn(cursor);
     }
 
-    /// Records that the cursor is at the end of a body or before a loop in it: goes to the next symbol.
+    /// Moves the cursor from the end of a body, or from before a loop in it, to the next symbol.
     fn turn(&self, cursor: &mut Cursor) {
         loop {
             let outermost = cursor.levels.len() == 1;

@@ -220,9 +220,9 @@ impl Summary {
         passages.saturating_sub(first).max(self.count)
     }
 
-    /// Returns one like this, of so many times with this mean in picoseconds, each time longer or shorter by
-    /// the same factor. Within a bin times are taken to be in its middle, so that some may be counted in the
-    /// bin beside that of their own.
+    /// Returns a summary like this, of so many times with this mean in picoseconds, each time longer or
+    /// shorter by the same factor. Within a bin times are taken to be in its middle, so that some may be
+    /// counted in the bin beside that of their own.
     #[must_use]
     pub fn scaled(&self, mean: f64, count: u64) -> Summary {
         let factor = if self.mean == 0 { 1.0 } else { mean.max(1.0) / self.mean as f64 };
@@ -258,7 +258,7 @@ impl Summary {
         }
     }
 
-    /// Returns so many times of one length, in picoseconds.
+    /// Returns the summary of so many times of one length, in picoseconds.
     pub fn constant(ps: u64, count: u64) -> Summary {
         Summary {
             count,
@@ -274,8 +274,8 @@ impl Summary {
         }
     }
 
-    /// Builds it with as few digits as a file has of it: four of the mean and three of the others, with all
-    /// of which the least is no more and the most no less than it was. Exact if all times are one.
+    /// Rounds it to as few digits as a file has of it: four of the mean and three of the others. With all of
+    /// them the least is no more and the most no less than it was. Exact if all times are one.
     #[must_use]
     pub fn rounded(mut self) -> Summary {
         if let Some(first) = self.first.take() {

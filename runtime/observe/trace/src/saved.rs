@@ -31,7 +31,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Returns it as bytes, for another process.
+    /// Returns what was saved as bytes, for another process.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.number(self.keys.len() as u64);

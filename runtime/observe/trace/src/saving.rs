@@ -73,7 +73,7 @@ impl Saving {
     }
 }
 
-/// Records that the trace is whole: removes what so many processes have saved.
+/// Removes what so many processes have saved, since the trace is whole.
 ///
 /// # Errors
 /// If a part that is there cannot be removed.

@@ -80,7 +80,7 @@ pub struct Position {
 }
 
 impl Peer {
-    /// Builds it from its number.
+    /// Returns the peer that this number stands for.
     #[inline]
     pub fn of(number: i64) -> Peer {
         let value = (number >> 1) as i32;
@@ -296,7 +296,7 @@ impl Field {
         }
     }
 
-    /// Builds it with the places of names and datatypes replaced.
+    /// Returns the field with the places of names and datatypes replaced.
     #[must_use]
     pub fn renamed(&self, names: &mut impl FnMut(u32) -> u32, types: &mut impl FnMut(u32) -> u32) -> Field {
         match self {
@@ -312,8 +312,8 @@ impl Field {
     }
 }
 
-/// Returns the largest of the counts among the numbers of an argument, and of the bytes of statuses; these
-/// numbers are taken.
+/// Takes the numbers of an argument; returns the largest of the counts among them, and of the bytes of
+/// statuses.
 fn largest(field: &Field, numbers: &mut &[i64]) -> i64 {
     let mut take = |count: u64| {
         let (taken, rest) = numbers.split_at(usize::try_from(count).unwrap_or(usize::MAX).min(numbers.len()));

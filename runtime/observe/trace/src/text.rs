@@ -11,9 +11,9 @@ const SHOWN: u64 = 16;
 
 /// Texts of a call's numbers: those of one rank, or those of all ranks of a shape.
 pub trait Numbers {
-    /// Returns a number that is no rank.
+    /// Returns the text of a number that is no rank.
     fn plain(&self, at: usize) -> String;
-    /// Returns a rank.
+    /// Returns the text of a rank.
     fn peer(&self, at: usize) -> String;
     /// Returns the number itself, if it is one.
     fn value(&self, at: usize) -> Option<i64>;
@@ -37,7 +37,7 @@ impl Numbers for RankNumbers<'_> {
     }
 }
 
-/// Returns a rank, or the name of what stands for one.
+/// Returns the text of a rank, or the name of what stands for one.
 pub fn rank(rank: i32) -> String {
     match rank {
         -1 => "MPI_ANY_SOURCE".into(),
@@ -48,7 +48,7 @@ pub fn rank(rank: i32) -> String {
     }
 }
 
-/// Returns a rank as it is told: `+1` is the next.
+/// Returns the text of a rank as it is told: `+1` is the next.
 pub fn peer(peer: Peer) -> String {
     match peer {
         Peer::Relative(distance) => format!("{distance:+}"),
@@ -56,12 +56,12 @@ pub fn peer(peer: Peer) -> String {
     }
 }
 
-/// Returns a call of a rank: `MPI_Send(buf=..., count=4, ...)`.
+/// Returns the text of a call of a rank: `MPI_Send(buf=..., count=4, ...)`.
 pub fn event(view: &RankView, event: &RankCall) -> String {
     call(view.trace, event.template, &RankNumbers { numbers: event.numbers, position: view.position(event) })
 }
 
-/// Returns a call with these numbers.
+/// Returns the text of a call with these numbers.
 pub fn call(trace: &Trace, template: &Template, numbers: &impl Numbers) -> String {
     let function = &trace.functions[template.function as usize];
     let mut writer = CallFormatter { trace, numbers, at: 0, text: format!("{}(", function.name) };

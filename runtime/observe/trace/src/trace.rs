@@ -40,7 +40,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Returns it as dictionaries have it: the name and those of the arguments, with spaces between.
+    /// Returns the function as dictionaries have it: the name and those of the arguments, with spaces
+    /// between.
     pub fn text(&self) -> String {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }

@@ -95,8 +95,8 @@ impl Entrance<'_> {
         )
     }
 
-    /// Returns the neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a
-    /// block of its own (alltoall forms).
+    /// Lets the mounted rank enter a neighbourhood collective. With `each`, every neighbour gets a block of
+    /// its own (alltoall forms).
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.

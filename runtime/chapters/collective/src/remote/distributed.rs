@@ -231,7 +231,7 @@ impl Collectives {
         self.spread.instances.insert(ident, index);
     }
 
-    /// Records that all members of all processes are in: they go through.
+    /// Lets members go through: those of all processes are in.
     pub(super) fn go(
         &mut self,
         messages: &mut Messages,
@@ -355,7 +355,7 @@ impl Collectives {
         self.instance_mut(index).gathering = Some(gathering);
     }
 
-    /// Records that the agents of this process are through: the instance takes them back.
+    /// Takes the agents of this process, which are through, back into the instance.
     fn leave_as_agents(&mut self, messages: &mut Messages, index: u32, passage: MemberPasses) {
         let first = passage.first();
         let (time, data, agents) = passage.into_parts();

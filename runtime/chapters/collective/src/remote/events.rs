@@ -226,7 +226,7 @@ impl Collectives {
     }
 }
 
-/// Returns the members of an instance's place that are on this process, and all of them.
+/// Returns the number of members of an instance's scope that are on this process, and of all.
 fn members_here(messages: &Messages, objects: &Objects, place: &InstanceScope) -> (u32, u32) {
     let (first, local) = (messages.ranks().first(), messages.ranks().local());
     match place {

@@ -37,7 +37,7 @@ impl CollectiveRecordKind {
         CollectiveRecordKind::Leader,
     ];
 
-    /// Returns it as the streams between processes know it.
+    /// Returns the kind as the streams between processes know it.
     pub(crate) fn kind(self) -> Kind {
         Kind::Chapter(CHAPTER, self as u8)
     }

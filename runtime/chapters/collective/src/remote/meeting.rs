@@ -16,7 +16,7 @@ use objects::Objects;
 use p2p::Messages;
 
 impl Collectives {
-    /// Records that all local members have entered: their contributions go to the process of the first
+    /// Sends the contributions of the local members, which have all entered, to the process of the first
     /// member.
     pub(crate) fn contribute(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
         self.contribute_refusals(index);

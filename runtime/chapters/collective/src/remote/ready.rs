@@ -20,7 +20,8 @@ use schedule::time::Clocks;
 use schedule::{Association, Kind as Collective, Shape};
 
 impl Collectives {
-    /// Records that all members of this process are in.
+    /// Reports to the process of the first member that all members of this process are in, with what a
+    /// reduction has here.
     pub(crate) fn ready_distributed(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
         if self.instance(index).agreement.is_some() {
             self.contribute(messages, objects, index);

@@ -282,7 +282,7 @@ impl Long {
         }
     }
 
-    /// Returns an entry that was taken out leaves a chain: answers the chain of its source.
+    /// Takes an entry, which was taken out, off a chain; returns the chain of its source.
     #[inline]
     fn leave(&mut self, chain: u32, order: Order, at: u32, next: [u32; 2], nodes: &Nodes) -> u32 {
         let from = &mut self.chains[chain as usize];
@@ -457,7 +457,7 @@ impl Long {
         self.all().map(|at| self.entries[at as usize].node)
     }
 
-    /// Records that the arrival of a message in the queue has changed.
+    /// Notes that the arrival of a message in the queue has changed.
     pub fn landed(&mut self, node: u32, nodes: &Nodes) {
         let Some(at) = self.place_of(node, nodes) else { return };
         let chain = self.entries[at as usize].chain;

@@ -26,7 +26,7 @@ impl World {
         matches!(self.messages.ranks().compute(), Compute::None)
     }
 
-    /// Returns the mounted rank's last call, as [`World::not_entered`] is told it.
+    /// Returns the mounted rank's last call, as [`World::not_entered`] takes it.
     #[inline(always)]
     pub fn last_call(&self) -> u16 {
         self.messages.ranks()[self.messages.me()].function

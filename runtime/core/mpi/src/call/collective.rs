@@ -84,8 +84,8 @@ impl Mpi {
         }
     }
 
-    /// Returns a call as its mode says: whole, or one of its halves. `blocks` answers where its result goes,
-    /// as so many blocks.
+    /// Makes a call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as
+    /// so many blocks.
     #[inline(always)]
     fn in_mode<'a>(
         &self,
@@ -165,13 +165,14 @@ impl Mpi {
         Ok((part.waiting().word(), !part.through))
     }
 
-    /// Returns the handle of the communicator that [`Mpi::begin_agreement`] asked for, once the rank goes on.
+    /// Ends [`Mpi::begin_agreement`], once the rank goes on; returns the handle of the communicator that it
+    /// asked for.
     pub(crate) fn end_agreement(&self, word: usize) -> Result<usize> {
         self.enter(|entrance| entrance.end_agreement(Ticket::of(word)))
     }
 
-    /// Returns the first half of a blocking collective in a run without payloads: a word for
-    /// [`Mpi::end_collective`], or [`ENDED`] if the rank is through.
+    /// Begins a blocking collective in a run without payloads; returns a word for [`Mpi::end_collective`], or
+    /// [`ENDED`] if the rank is through.
     ///
     /// # Errors
     /// As for the call with buffers.
@@ -179,7 +180,7 @@ impl Mpi {
         Ok(self.settle(&self.enter(|entrance| entrance.join_lengths(call, Mode::Blocking))?)?.word())
     }
 
-    /// Returns a nonblocking collective in a run without payloads: the request's handle.
+    /// Starts a nonblocking collective in a run without payloads; returns the request's handle.
     ///
     /// # Errors
     /// As for the call with buffers.
@@ -219,7 +220,8 @@ impl Mpi {
         Ok((part.waiting().word(), !part.through))
     }
 
-    /// Returns a persistent collective of the mounted rank on a communicator: the handle of its request.
+    /// Makes a persistent collective of the mounted rank on a communicator; returns the handle of its
+    /// request.
     pub fn persistent_collective(
         &self,
         comm: usize,

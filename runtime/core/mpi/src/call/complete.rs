@@ -148,8 +148,8 @@ impl Mpi {
         if stays { handle } else { REQUEST_NULL }
     }
 
-    /// Returns the first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for
-    /// others to take a long message first.
+    /// Begins `MPI_Wait`; returns `true` if the mounted rank has to wait, for the request or for others to
+    /// take a long message first.
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         self.wait_for_receives();
@@ -168,7 +168,7 @@ impl Mpi {
         Ok(waits)
     }
 
-    /// Returns the second half of `MPI_Wait`, of a complete request: the status, and the handle's new value.
+    /// Ends `MPI_Wait` of a complete request; returns the status, and the handle's new value.
     #[inline(always)]
     pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
         if let RequestRef::Node(index) = handle::request(handle) {
@@ -215,7 +215,7 @@ impl Mpi {
         self.end_wait(handle)
     }
 
-    /// Returns the first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
+    /// Begins `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         self.wait_for_receives();

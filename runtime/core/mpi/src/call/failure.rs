@@ -300,7 +300,7 @@ pub enum Stop {
 }
 
 impl Mpi {
-    /// Records that the mounted rank has got to the time of its failure: blocks for ever.
+    /// Blocks the mounted rank for ever: it has got to the time of its failure.
     pub fn rest(&self) -> ! {
         loop {
             {

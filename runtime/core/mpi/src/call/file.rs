@@ -316,7 +316,7 @@ impl Mpi {
         })
     }
 
-    /// Returns the first half of a blocking access: its status, or the request to wait for.
+    /// Begins a blocking access; returns its status, or the request to wait for.
     ///
     /// # Errors
     /// As [`Mpi::start_access`].
@@ -325,7 +325,7 @@ impl Mpi {
         self.begin_end_of(started)
     }
 
-    /// Returns the second half of a blocking access, by the word of the first: its status.
+    /// Ends a blocking access, by the word of the first half; returns its status.
     ///
     /// # Errors
     /// What it failed with.
@@ -348,7 +348,7 @@ impl Mpi {
         }
     }
 
-    /// Returns a nonblocking access: the handle of its request.
+    /// Starts a nonblocking access; returns the handle of its request.
     ///
     /// # Errors
     /// As [`Mpi::start_access`].

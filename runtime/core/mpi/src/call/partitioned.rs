@@ -25,7 +25,7 @@ impl Mpi {
         })
     }
 
-    /// Returns the persistent request of an end.
+    /// Makes the persistent request of an end.
     fn persistent_end(&self, comm: usize, number: u32) -> usize {
         self.persistent_of(comm, CHAPTER, number, move |mpi| {
             Ok(mpi.partitioned(|partitioned, messages, objects| partitioned.start(messages, objects, number)))

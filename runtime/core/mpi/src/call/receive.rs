@@ -29,8 +29,8 @@ impl World {
 }
 
 impl Mpi {
-    /// Returns the first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else
-    /// its status is [`Mpi::latest_status`].
+    /// Begins `MPI_Recv`; returns what the rank has to wait for, if the message has not come. Else its status
+    /// is [`Mpi::latest_status`].
     pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
         let expected = {
             let world = &mut *self.world();
@@ -138,8 +138,8 @@ impl Mpi {
         }?))
     }
 
-    /// Returns the first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the
-    /// status is [`Mpi::latest_status`].
+    /// Begins `MPI_Mrecv`; [`Mpi::end_receive`] ends it. `None` if all is done, and the status is
+    /// [`Mpi::latest_status`].
     pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
         let mut guard = self.world();
         let world = &mut *guard;

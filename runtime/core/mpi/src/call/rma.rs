@@ -25,7 +25,7 @@ impl Mpi {
         call(&mut chapters.rma, messages, objects)
     }
 
-    /// Returns an access of the mounted rank: the handle of its request, if one is wanted.
+    /// Makes an access of the mounted rank; returns the handle of its request, if one is wanted.
     ///
     /// # Errors
     /// As [`Rma::issue`].
@@ -188,7 +188,7 @@ impl Mpi {
         objects.comms.release(comm).map(|_| None)
     }
 
-    /// Returns the first half of `MPI_Win_fence`: a word for the second, unless all is done.
+    /// Begins `MPI_Win_fence`; returns a word for the second half, unless all is done.
     ///
     /// # Errors
     /// As [`Rma::enter_fence`].

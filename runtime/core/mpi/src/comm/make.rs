@@ -379,18 +379,18 @@ impl Mpi {
         self.made(comm, color_of(color, key)?, split)
     }
 
-    /// Returns the first half of `MPI_Comm_dup`: a word for [`Mpi::end_comm`], and whether the rank has to
-    /// wait until then.
+    /// Begins `MPI_Comm_dup`; returns a word for [`Mpi::end_comm`], and whether the rank has to wait until
+    /// then.
     pub fn begin_comm_dup(&self, comm: usize) -> Result<(usize, bool)> {
         self.begin_agreement(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate)
     }
 
-    /// Returns the first half of `MPI_Comm_split`, as [`Mpi::begin_comm_dup`].
+    /// Begins `MPI_Comm_split`, as [`Mpi::begin_comm_dup`].
     pub fn begin_comm_split(&self, comm: usize, color: i32, key: i32) -> Result<(usize, bool)> {
         self.begin_agreement(comm, CONTEXT_BYTES, color_of(color, key)?, split)
     }
 
-    /// Returns the second half of a call that makes a communicator: the new handle.
+    /// Ends a call that makes a communicator; returns the new handle.
     pub fn end_comm(&self, waited: usize) -> Result<usize> {
         self.end_agreement(waited)
     }
@@ -419,8 +419,8 @@ impl Mpi {
         self.made_in_group(group, context, tag)
     }
 
-    /// Returns a communicator of this group, whose members find each other by the context of what they have
-    /// in common.
+    /// Makes a communicator of this group, whose members find each other by the context of what they have in
+    /// common.
     fn made_in_group(&self, group: Rc<Group>, context: u32, tag: i32) -> Result<usize> {
         if group.rank_of(self.world().messages.me()).is_none() {
             return Ok(COMM_NULL);
@@ -435,8 +435,8 @@ impl Mpi {
         )
     }
 
-    /// Returns the first half of `MPI_Comm_create_group` by a member of the group, as
-    /// [`Mpi::begin_comm_dup`]; without a communicator of `MPI_Comm_create_from_group`.
+    /// Begins `MPI_Comm_create_group` by a member of the group, as [`Mpi::begin_comm_dup`]; without a
+    /// communicator of `MPI_Comm_create_from_group`.
     pub fn begin_comm_create_group(
         &self,
         comm: Option<usize>,
@@ -560,7 +560,7 @@ impl Mpi {
         self.made(comm, self.with_topology(comm, topology, ranks)?, create)
     }
 
-    /// Returns the first half of [`Mpi::comm_with_topology`], as [`Mpi::begin_comm_dup`].
+    /// Begins [`Mpi::comm_with_topology`], as [`Mpi::begin_comm_dup`].
     pub fn begin_comm_with_topology(
         &self,
         comm: usize,
@@ -623,7 +623,7 @@ impl Mpi {
         self.made(comm, contribution, distributed_graph)
     }
 
-    /// Returns the first half of [`Mpi::comm_with_edges`], as [`Mpi::begin_comm_dup`].
+    /// Begins [`Mpi::comm_with_edges`], as [`Mpi::begin_comm_dup`].
     pub fn begin_comm_with_edges(&self, comm: usize, contribution: Contribution) -> Result<(usize, bool)> {
         self.intra(comm, "a process topology")?;
         self.begin_agreement(comm, CONTEXT_BYTES, contribution, distributed_graph)

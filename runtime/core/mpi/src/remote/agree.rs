@@ -355,8 +355,7 @@ impl World {
         }
     }
 
-    /// Records that this process was started while the run went on: waits until the others know of it, and it
-    /// of its rank.
+    /// Waits until the others know of this process, and it of its rank: it was started while the run went on.
     pub(crate) fn join(&mut self) {
         let word = self.await_control(|from, kind| from == 0 && kind == WELCOME);
         self.order.agreeing.held = Take(&word).u64();

@@ -79,7 +79,7 @@ impl Arbiter {
         Arbiter { processes, away, forgotten: true, fruitless: Fruitless::default(), vote: Vote::default() }
     }
 
-    /// Records that a process has been started.
+    /// Admits a process that has been started.
     pub(crate) fn admit(&mut self, process: u32) {
         self.away[process as usize] = false;
         self.processes[process as usize] = (None, 0);

@@ -39,7 +39,7 @@ impl Waiting {
         Waiting { since: None, looks: 0 }
     }
 
-    /// Records that something has changed in this process: what it waits for may come soon.
+    /// Lets the next look be soon: something has changed in this process, and what it waits for may come.
     pub(crate) fn look_again(&mut self) {
         self.since = None;
     }

@@ -253,12 +253,12 @@ impl Mpi {
         Ok((Found::Some, index as i32, finished?.0))
     }
 
-    /// Returns the first half of `MPI_Waitany`: whether the mounted rank has to wait.
+    /// Begins `MPI_Waitany`; returns `true` if the mounted rank has to wait.
     pub fn begin_wait_any(&self, requests: RequestArray) -> bool {
         self.begin_ask_any(requests, Question::WaitAny)
     }
 
-    /// Returns the second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
+    /// Ends `MPI_Waitany`; returns `(index or MPI_UNDEFINED, status)`.
     pub fn end_wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
         let mut chosen = UNDEFINED;
         let status = self.end_wait_any_at(requests, &mut chosen)?;
@@ -272,14 +272,14 @@ impl Mpi {
         Ok(self.any(requests, true, chosen)?.2)
     }
 
-    /// Returns the first half of a test for all of the requests: whether the mounted rank has to wait until
-    /// the answer is known, which [`Mpi::end_test_all`] then has.
+    /// Begins a test for all of the requests; returns `true` if the mounted rank has to wait until the answer
+    /// is known, which [`Mpi::end_test_all`] then has.
     pub fn begin_test_all(&self, requests: RequestArray) -> bool {
         self.begin_ask(Question::TestAll(requests))
     }
 
-    /// Returns the second half of `MPI_Testall`: whether all are complete; then they are completed, and their
-    /// statuses left out.
+    /// Ends `MPI_Testall`; returns `true` if all are complete; then they are completed, and their statuses
+    /// left out.
     pub fn end_test_all(&self, requests: RequestArray) -> Result<bool> {
         let complete = self.are_complete(requests)?;
         if complete {
@@ -299,13 +299,12 @@ impl Mpi {
         Ok((found != Found::Nothing, status))
     }
 
-    /// Returns the first half of `MPI_Testany`: whether the mounted rank has to wait until it may be
-    /// answered.
+    /// Begins `MPI_Testany`; returns `true` if the mounted rank has to wait until it may be answered.
     pub fn begin_test_any(&self, requests: RequestArray) -> bool {
         self.begin_ask_any(requests, Question::TestAny)
     }
 
-    /// Returns the second half of `MPI_Testany`.
+    /// Ends `MPI_Testany`.
     pub fn end_test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
         let (found, index, status) = self.any(requests, false, &mut { UNDEFINED })?;
         Ok((found != Found::Nothing, index, status))
@@ -362,13 +361,13 @@ impl Mpi {
         }
     }
 
-    /// Returns the first half of `MPI_Waitsome`: whether the mounted rank has to wait.
+    /// Begins `MPI_Waitsome`; returns `true` if the mounted rank has to wait.
     pub fn begin_wait_some(&self, requests: RequestArray) -> bool {
         self.begin_ask_about(requests, Question::WaitSome)
     }
 
-    /// Returns the second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index,
-    /// status)` is told each.
+    /// Ends `MPI_Waitsome`; returns how many are complete (`None` if no request is active). Calls `found(k,
+    /// index, status)` for each.
     pub fn end_wait_some(
         &self,
         requests: RequestArray,

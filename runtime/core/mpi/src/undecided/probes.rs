@@ -15,12 +15,12 @@ impl Mpi {
         pattern(&self.world().objects, from)
     }
 
-    /// Returns the first half of `MPI_Probe` and `MPI_Mprobe`: whether the mounted rank has to wait.
+    /// Begins `MPI_Probe` and `MPI_Mprobe`; returns `true` if the mounted rank has to wait.
     pub fn begin_probe(&self, from: Peer) -> Result<bool> {
         Ok(self.sought(from)?.is_some_and(|pattern| self.begin_ask(Question::Probe(pattern))))
     }
 
-    /// Returns the second half of `MPI_Probe`.
+    /// Ends `MPI_Probe`.
     pub fn end_probe(&self, from: Peer) -> Result<Status> {
         let Some(pattern) = self.sought(from)? else { return Ok(Status::PROC_NULL) };
         Ok(self.look_or_fail(&pattern, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
@@ -33,19 +33,19 @@ impl Mpi {
         Ok(self.look_or_fail(&pattern, false)?.map(|(_, status)| status))
     }
 
-    /// Returns the first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until
-    /// it may be answered.
+    /// Begins `MPI_Iprobe` and `MPI_Improbe`; returns `true` if the mounted rank has to wait until it may be
+    /// answered.
     pub fn begin_iprobe(&self, from: Peer) -> Result<bool> {
         Ok(self.sought(from)?.is_some_and(|pattern| self.begin_ask(Question::Iprobe(pattern))))
     }
 
-    /// Returns the second half of `MPI_Iprobe`.
+    /// Ends `MPI_Iprobe`.
     pub fn end_iprobe(&self, from: Peer) -> Result<Option<Status>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
         Ok(self.look_or_fail(&pattern, false)?.map(|(_, status)| status))
     }
 
-    /// Returns the second half of `MPI_Mprobe`: message handle and status.
+    /// Ends `MPI_Mprobe`; returns message handle and status.
     pub fn end_matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
         let found = match self.sought(from)? {
             Some(pattern) => self.look_or_fail(&pattern, true)?,

@@ -46,7 +46,7 @@ impl World {
         first
     }
 
-    /// Records that the rank's poll is answered: the threads that can go on first may.
+    /// Lets the threads go on that can first: the rank's poll is answered.
     pub(crate) fn answer_threads(&mut self, rank: u32) {
         let Open::At(first) = self.open_threads(rank) else { return };
         let opens: Vec<bool> = self

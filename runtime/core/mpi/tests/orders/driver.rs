@@ -128,7 +128,7 @@ impl Driver<'_> {
         Ok((None, None))
     }
 
-    /// Returns the second half of a call that blocked.
+    /// Ends a call that blocked.
     fn end(&mut self, at: usize, op: Op, blocked: Blocked) -> (Option<usize>, Seen) {
         match blocked {
             Blocked::Send(request) => {

@@ -107,7 +107,7 @@ fn accepts(from: Option<u32>, tag: Option<i32>, message: &Message) -> bool {
 }
 
 impl Model<'_> {
-    /// Returns one call of a rank whose time it is.
+    /// Runs one call of a rank whose time it is.
     fn run_one(&mut self, first: &[u32]) -> bool {
         let may = |rank: &&u32| {
             let state = &self.ranks[**rank as usize];

@@ -17,7 +17,7 @@ pub(crate) fn network(specification: &str, ranks: u32) -> Analytic {
 }
 
 impl Analytic {
-    /// Returns the links on the way of a message.
+    /// Returns the number of links on the way of a message.
     pub(crate) fn hops(&self, source: Endpoint, destination: Endpoint) -> u64 {
         let mut hops = 0;
         self.cross_levels(source.0, destination.0, |_, more| hops += u64::from(more));

@@ -20,17 +20,17 @@ pub(crate) struct MachineText {
 }
 
 impl MachineText {
-    /// Returns a specification.
+    /// Makes the text of a specification.
     pub(crate) fn specification(text: &str) -> MachineText {
         MachineText { text: text.into(), is_file: false }
     }
 
-    /// Returns a machine file's text.
+    /// Makes the text of a machine file.
     pub(crate) fn file(text: &str) -> MachineText {
         MachineText { text: text.into(), is_file: true }
     }
 
-    /// Returns an error about the character at byte `at`.
+    /// Makes an error about the character at byte `at`.
     pub(crate) fn error(&self, at: usize, sentence: impl Into<String>) -> MachineError {
         MachineError { sentence: sentence.into(), place: Some((self.clone(), at)), context: None }
     }
@@ -56,7 +56,7 @@ impl MachineText {
 }
 
 impl MachineError {
-    /// Returns an error about no particular character.
+    /// Makes an error about no particular character.
     pub fn new(sentence: impl Into<String>) -> MachineError {
         MachineError { sentence: sentence.into(), place: None, context: None }
     }
@@ -91,8 +91,8 @@ impl From<String> for MachineError {
 }
 
 impl fmt::Display for MachineError {
-    /// Returns the sentence; then, if there is a place, the specification or the file's line and a caret
-    /// below it.
+    /// Writes the sentence; then, if there is a place, the specification or the file's line and a caret below
+    /// it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place.as_ref().map(|(source, at)| (source.line(*at), source.is_file));
         if let Some(context) = &self.context {

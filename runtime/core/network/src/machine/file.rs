@@ -164,7 +164,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the network of `[[level]]` tables, read as a specification's levels are.
+/// Reads the network of `[[level]]` tables, read as a specification's levels are.
 fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
     let source = MachineText::file(text);
     let tables = tables.iter().map(|table| entries(table, &source)).collect::<Result<Vec<_>, _>>()?;
@@ -175,7 +175,7 @@ fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
     SpecParser::new(source).network(&levels)
 }
 
-/// Returns a `[storage]` table, read as the pseudo-level of a specification is.
+/// Reads a `[storage]` table, read as the pseudo-level of a specification is.
 fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
     let source = MachineText::file(text);
     let items = items(table, &source)?;

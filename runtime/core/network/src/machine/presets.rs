@@ -48,7 +48,7 @@ pub struct PresetPingPong {
 const OPEN_NODES: u64 = 2;
 
 impl Preset {
-    /// Returns the ranks of the whole machine, or of two nodes if its size is open.
+    /// Returns the number of ranks of the whole machine, or of two nodes if its size is open.
     pub fn all_ranks(&self) -> u32 {
         let ranks = self.nodes.unwrap_or(OPEN_NODES) * u64::from(self.ranks);
         u32::try_from(ranks).unwrap_or(u32::MAX)

@@ -69,7 +69,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Returns all idle.
+    /// Makes servers that are all idle.
     pub fn new(storage: &Storage) -> Servers {
         Servers {
             free: vec![Time::ZERO; storage.servers as usize],
@@ -77,8 +77,8 @@ impl Servers {
         }
     }
 
-    /// Returns a request that is there at `at`, of so many bytes on each of these servers: when the last of
-    /// them is through. O(servers of the request).
+    /// Serves a request that is there at `at`, of so many bytes on each of these servers; returns when the
+    /// last of them is through. O(servers of the request).
     pub fn serve(&mut self, at: Time, loads: &[(u32, u64)]) -> Time {
         let mut done = at;
         for &(server, bytes) in loads {

@@ -110,7 +110,7 @@ pub struct LinkKind {
 }
 
 impl LinkKind {
-    /// Returns a kind of link.
+    /// Makes a kind of link.
     pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> LinkKind {
         LinkKind { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
     }

@@ -65,7 +65,7 @@ impl OctaveHistogram {
     pub fn count(&self) -> u64 {
         self.count
     }
-    /// Returns their sum.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> u128 {
         self.sum
     }

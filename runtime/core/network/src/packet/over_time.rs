@@ -41,7 +41,7 @@ impl OverTime {
         self.used.len() > 1
     }
 
-    /// Records that the link behind a port is busy from `from` on for `span` picoseconds; O(stretches that it
+    /// Counts the link behind a port as busy from `from` on for `span` picoseconds; O(stretches that it
     /// reaches over).
     pub(crate) fn add(&mut self, port: u32, from: u64, span: u64) {
         if span == 0 {
@@ -61,7 +61,7 @@ impl OverTime {
         }
     }
 
-    /// Records that the link behind a port is busy for `span` picoseconds, spread evenly between two times;
+    /// Counts the link behind a port as busy for `span` picoseconds, spread evenly between two times;
     /// O(stretches between them).
     pub(crate) fn spread(&mut self, port: u32, (from, to): (u64, u64), span: u64) {
         let length = to.saturating_sub(from);

@@ -22,7 +22,7 @@ static SPARE: Mutex<Vec<&'static mut [u8]>> = Mutex::new(Vec::new());
 const GRAIN: usize = 64 << 10;
 
 impl<T: Pod> Pages<T> {
-    /// Returns the values of an iterator that has `len` of them.
+    /// Stores the values of an iterator that has `len` of them.
     pub(crate) fn new(len: usize, values: impl Iterator<Item = T>) -> Pages<T> {
         let mut this = Pages::with_capacity(len);
         this.len = len;
@@ -71,7 +71,7 @@ impl<T: Pod> Pages<T> {
     }
 }
 
-/// Returns the smallest spare memory of at least `bytes`, if it is not much larger.
+/// Takes the smallest spare memory of at least `bytes`, if it is not much larger.
 fn take_spare(bytes: usize) -> Option<&'static mut [u8]> {
     let mut spare = SPARE.lock().unwrap_or_else(|e| e.into_inner());
     let fitting = spare.iter().enumerate().filter(|(_, memory)| (bytes..=2 * bytes).contains(&memory.len()));

@@ -27,7 +27,8 @@ const fn lines(lanes: u32) -> usize {
 }
 
 impl PortTable {
-    /// Returns the `count` ports of an iterator, of `lanes` virtual channels with `buffer` bytes each.
+    /// Makes a table of the `count` ports of an iterator, of `lanes` virtual channels with `buffer` bytes
+    /// each.
     pub(crate) fn new(count: usize, lanes: u32, buffer: u32, ports: impl Iterator<Item = Port>) -> PortTable {
         let lines = lines(lanes);
         let more: Port = bytemuck::cast::<Lanes, Port>([VcCredits::new(buffer); LANES]);

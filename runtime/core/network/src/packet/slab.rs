@@ -38,7 +38,7 @@ impl<T: Pod + Default> LargePageSlab<T> {
         index
     }
 
-    /// Returns a new place.
+    /// Appends a new entry and returns its index.
     #[cold]
     fn append(&mut self) -> u32 {
         let index = self.items.as_slice().len();

@@ -35,7 +35,7 @@ pub(super) const SMALL: [&str; 14] = [
     "star:n=7",
 ];
 
-/// Returns its routings.
+/// Returns the routings of a network.
 pub(super) fn routings(network: &str) -> &'static [&'static str] {
     match network.split(':').next() {
         Some("fattree" | "taperedtree") => &["ecmp", "dmodk", "adaptive"],

@@ -112,7 +112,7 @@ pub trait Paths: Topology {
     fn detours(&self) -> u32 {
         self.routers()
     }
-    /// Returns the `index`-th of them.
+    /// Returns the `index`-th router for detours.
     fn detour(&self, index: u32) -> u32 {
         index
     }

@@ -4,7 +4,7 @@ use super::machine_report;
 use crate::machine::{Machine, MachineError, Preset};
 use std::fmt::Write;
 
-/// Returns the nodes, ranks, links and rates of a preset, the times of messages on it, its specification,
+/// Describes the nodes, ranks, links and rates of a preset, the times of messages on it, its specification,
 /// sources, and what is derived or assumed.
 ///
 /// # Errors

@@ -133,7 +133,7 @@ impl SpecParser {
         self.source.error(piece.at, sentence)
     }
 
-    /// Returns a network of levels, outermost first; at least one.
+    /// Reads a network of levels, outermost first; at least one.
     pub(crate) fn network(&self, levels: &[Level<'_>]) -> Result<NetworkSpec, MachineError> {
         if let Some(level) = levels.iter().skip(1).find(|level| level.is_packet()) {
             return Err(self.error(level.name, "only the outermost level can be a packet network"));
@@ -163,7 +163,7 @@ impl SpecParser {
         Ok(NetworkSpec::Levels(read))
     }
 
-    /// Returns a level inside the endpoints of a packet network.
+    /// Reads a level inside the endpoints of a packet network.
     fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let spec = self.level(level)?;
         self.check_inner(level)?;
@@ -464,7 +464,7 @@ impl SpecParser {
     }
 }
 
-/// Returns a plain decimal number, without a sign.
+/// Reads a plain decimal number, without a sign.
 fn number(text: &str) -> Option<u32> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }

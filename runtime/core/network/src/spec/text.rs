@@ -128,7 +128,7 @@ impl<'a> Level<'a> {
 }
 
 impl std::fmt::Display for Level<'_> {
-    /// Returns it as a specification has it.
+    /// Writes it as a specification has it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name.text)?;
         let items = self.items.iter().map(|item| format!("{}={}", item.name.text, item.value.text));

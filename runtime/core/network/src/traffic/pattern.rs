@@ -199,7 +199,7 @@ impl Destinations {
         }
     }
 
-    /// Returns the messages that leave at one instant.
+    /// Returns the number of messages that leave at one instant.
     pub(super) fn round(&self) -> u32 {
         if self.pattern == TrafficPattern::Stencil3d { 6 } else { 1 }
     }

@@ -163,7 +163,7 @@ fn trim(v: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns the use of every port of every router, a row for each router and a column for each port.
+/// Draws the use of every port of every router, a row for each router and a column for each port.
 pub fn heat_map(report: &TrafficReport) -> String {
     crate::packet::plot::heat_map(
         &report.simulated.topology,

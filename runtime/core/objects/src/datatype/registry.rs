@@ -87,7 +87,7 @@ impl Types {
         Ok(handle)
     }
 
-    /// Returns one handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
+    /// Makes a type with one handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
     pub(crate) fn permanent(&mut self, constructor: Constructor) -> Result<usize> {
         let hash = constructor.structure_hash();
         if let Some(handle) = self.table.find(hash, |have| have.constructor == constructor) {

@@ -8,7 +8,7 @@ use constructor::Old;
 use model::{Map, Spec, map, spec};
 use proptest::prelude::*;
 
-/// Returns a type with its model.
+/// Builds a type with its model.
 fn build(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
     let (constructor, map) = map(spec, types);
     let datatype = match constructor {

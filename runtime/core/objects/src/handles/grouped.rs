@@ -36,7 +36,7 @@ impl<T> Default for Grouped<T> {
 }
 
 impl<T: OfGroup> Grouped<T> {
-    /// Returns a new object's handle.
+    /// Adds a new object and returns its handle.
     ///
     /// # Errors
     /// `MPI_ERR_COMM` if its communicator is none.

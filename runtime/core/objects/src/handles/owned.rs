@@ -23,7 +23,7 @@ impl<T> Owned<T> {
         Owned { naming, slots: Vec::new(), free: Vec::new() }
     }
 
-    /// Returns a handle of `rank` to its new object.
+    /// Inserts a new object of `rank` and returns its handle.
     ///
     /// # Errors
     /// `MPI_ERR_NO_MEM` when the table is full.

@@ -13,7 +13,7 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// Returns a grid for a communicator of `size` ranks, of which it takes the first; no dimensions are one
+    /// Makes a grid for a communicator of `size` ranks, of which it takes the first; no dimensions are one
     /// rank.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ pub fn balanced(nodes: u32, parts: usize) -> Vec<u32> {
     found
 }
 
-/// Returns a good first answer: the primes, greatest first, each to the smallest factor so far.
+/// Guesses a good first answer: the primes, greatest first, each to the smallest factor so far.
 fn guess(primes: &[u32], parts: usize) -> Vec<u32> {
     let mut factors = vec![1; parts];
     for prime in primes.iter().rev() {

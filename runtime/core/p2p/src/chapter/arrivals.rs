@@ -114,7 +114,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Records that the first is in the row or the heap.
+    /// Puts the first in the row or the heap.
     fn order(&mut self) {
         if self.row.is_empty() {
             std::mem::swap(&mut self.row, &mut self.noted);
@@ -177,7 +177,7 @@ impl<T> Arrivals<T> {
         matcher.mark_dirty(rank, pending);
     }
 
-    /// Returns the place of a queue for a rank that has none.
+    /// Opens a queue for a rank that has none and returns its index.
     fn open(&mut self, rank: u32) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.queues.push(Queue::default());

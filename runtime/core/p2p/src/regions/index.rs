@@ -79,7 +79,7 @@ impl<W: Copy> Index<W> {
         self.entries.partition_point(|entry| entry.first < first)
     }
 
-    /// Records that a region is touched from now on. O(1) beside the last one that was, else O(log regions);
+    /// Adds a region that is touched from now on. O(1) beside the last one that was, else O(log regions);
     /// O(regions) to make room.
     #[inline(always)]
     pub(super) fn touch(&mut self, entry: Entry<W>) {
@@ -96,7 +96,7 @@ impl<W: Copy> Index<W> {
         self.next = at + 1;
     }
 
-    /// Returns a place for an entry that belongs before this one.
+    /// Makes room for an entry that belongs before this one; returns its index.
     #[inline(never)]
     fn make_room(&mut self, mut at: usize, entry: &Entry<W>) -> usize {
         if let Some(before) = at.checked_sub(1).filter(|&before| !self.entries[before].is_live()) {

@@ -55,7 +55,7 @@ fn bit(request: usize) -> u64 {
 }
 
 impl<W: Copy> Pending<W> {
-    /// Records that an operation has begun that touches bytes from `first` to `end`, and nothing else. O(1),
+    /// Adds an operation that has begun and touches bytes from `first` to `end`, and nothing else. O(1),
     /// amortized, but where many requests are left.
     #[inline(always)]
     pub fn add_plain(&mut self, request: usize, who: W, (first, end): (usize, usize), touch: Touch) {
@@ -90,8 +90,7 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// Records that an operation has begun; a persistent one is made, and touches nothing until it is
-    /// started.
+    /// Adds an operation that has begun; a persistent one is made, and touches nothing until it is started.
     pub fn add(&mut self, request: usize, who: W, regions: Regions, persistent: bool) {
         self.remove(request);
         self.operations.insert(request, Operation { who, persistent, active: false, regions });
@@ -120,7 +119,7 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// Records that the operation is complete, if there is one, and its request is gone.
+    /// Removes the operation, if there is one: it is complete, and its request is gone.
     #[inline(always)]
     pub fn remove(&mut self, request: usize) {
         if self.places.is_some() || !self.index.leave_next(request) {
@@ -180,8 +179,8 @@ impl<W: Copy> Pending<W> {
         }
     }
 
-    /// Records that memory is no longer what it was: calls `each` for each operation that touches a byte of
-    /// it, with what that does. The operations keep their requests and touch nothing.
+    /// Drops memory that is no longer what it was: calls `each` for each operation that touches a byte of it,
+    /// with what that does. The operations keep their requests and touch nothing.
     pub fn lose(&mut self, bounds: (usize, usize), mut each: impl FnMut(W, Touch)) {
         let mut lost: SmallVec<[usize; 4]> = SmallVec::new();
         let Pending { operations, index, .. } = self;

@@ -19,7 +19,7 @@ impl Blocks {
         let (each, more) = (ranks / processes, ranks % processes);
         Blocks { starts: (0..=processes).map(|process| process * each + process.min(more)).collect() }
     }
-    /// Returns the rows of these lengths, one a process.
+    /// Makes blocks of rows of these lengths, one a process.
     pub fn rows(lengths: &[u32]) -> Blocks {
         let mut end = 0;
         let ends = lengths.iter().map(|length| {
@@ -40,7 +40,7 @@ impl Blocks {
     pub fn first(&self, process: u32) -> u32 {
         self.starts[process as usize]
     }
-    /// Returns the ranks of a process.
+    /// Returns the number of ranks of a process.
     pub fn count(&self, process: u32) -> u32 {
         self.first(process + 1) - self.first(process)
     }
@@ -72,12 +72,12 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Returns the processes behind `transport`, over which `ranks` ranks are spread evenly.
+    /// Makes the state of the processes behind `transport`, over which `ranks` ranks are spread evenly.
     pub fn new(transport: Box<dyn Transport>, ranks: u32) -> Remote {
         let blocks = Blocks::even(ranks, transport.size());
         Remote::placed(transport, blocks)
     }
-    /// Returns the processes behind `transport`, each with a row of ranks.
+    /// Makes the state of the processes behind `transport`, each with a row of ranks.
     pub fn placed(transport: Box<dyn Transport>, blocks: Blocks) -> Remote {
         let me = transport.rank();
         Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }

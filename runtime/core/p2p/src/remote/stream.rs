@@ -196,11 +196,11 @@ impl Streams {
     pub fn at_start(&self) -> u32 {
         self.transport.at_start()
     }
-    /// Returns all others that are there.
+    /// Returns all other processes that are there.
     pub fn others(&self) -> Vec<u32> {
         self.with(&[There::Is])
     }
-    /// Returns all others that are there or have been.
+    /// Returns all other processes that are there or have been.
     pub fn all_others(&self) -> Vec<u32> {
         self.with(&[There::Is, There::Gone])
     }
@@ -232,7 +232,7 @@ impl Streams {
         self.newcomers.push(process);
         Ok(())
     }
-    /// Returns the processes that were started here since this was last asked.
+    /// Takes the processes that were started here since this was last asked.
     pub fn take_newcomers(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.newcomers)
     }
@@ -414,7 +414,7 @@ fn whole_records(data: &[u8]) -> usize {
     at
 }
 
-/// Returns the next record of `data`.
+/// Takes the next record of `data`.
 pub fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
     if data.is_empty() {
         return None;

@@ -123,7 +123,7 @@ impl RequestArray {
         }
         index
     }
-    /// Returns it as far as whole steps of null handles reach, without a branch for each of them.
+    /// Returns the index behind whole steps of null handles, without a branch for each of them.
     #[inline(never)]
     fn behind_long_nulls(&self, mut index: u32) -> u32 {
         let steps = i64::from(AT_ONCE);

@@ -60,7 +60,7 @@ impl Watch {
         }
     }
 
-    /// Records that nothing is known of the messages that are delivered next: chapters send them.
+    /// Forgets the type of the messages that are delivered next: chapters send them.
     #[inline]
     pub(crate) fn forget_sent_type(&mut self) {
         if let Some(types) = &mut self.types {
@@ -68,8 +68,8 @@ impl Watch {
         }
     }
 
-    /// Records that the message in this node was given back by a receive, whose type is not what it was sent
-    /// as.
+    /// Forgets the type of the message in this node: a receive gave it back, whose type is not what it was
+    /// sent as.
     pub fn forget_type_of(&mut self, node: u32) {
         if let Some(types) = &mut self.types {
             types.keep(node, Use::default());

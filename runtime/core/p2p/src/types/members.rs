@@ -67,8 +67,8 @@ pub(crate) const REFERENCE: u8 = 2;
 const ANY: u64 = u64::MAX;
 
 impl Watch {
-    /// Records that the mounted rank is about to enter a collective call of `function` on a communicator
-    /// (handle) with these blocks.
+    /// Compares these blocks with other members': the mounted rank is about to enter a collective call of
+    /// `function` on a communicator (handle).
     pub(crate) fn compare_members(
         &mut self,
         (ranks, peers): (&Ranks, &mut Peers),

@@ -358,7 +358,7 @@ impl Cloned {
         BLOCK.store(self.arena + self.places.of(self.blocks[rank as usize] as usize), Relaxed);
     }
 
-    /// Records that the rank has ended: its block, all zero again, serves another.
+    /// Frees the block of a rank that has ended: all zero again, it serves another.
     pub(crate) fn ended(&mut self, rank: u32) {
         // Threads that the rank left behind run on its code until the process ends.
         if helpers::has_own(rank) {

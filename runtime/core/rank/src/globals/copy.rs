@@ -223,7 +223,7 @@ impl Copied {
         }
     }
 
-    /// Records that the rank in place has ended: what it leaves is nobody's.
+    /// Frees the record of a rank that has ended; what it leaves in memory is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == InPlace::Rank(rank) {
             self.in_place = InPlace::Leftover;

@@ -94,7 +94,7 @@ pub(crate) fn finish() {
     }
 }
 
-/// Returns the C library's `dlopen`, for what the simulator loads itself.
+/// Calls the C library's `dlopen`, for what the simulator loads itself.
 ///
 /// # Safety
 /// As `dlopen`.

@@ -297,7 +297,7 @@ impl Whole {
         }
     }
 
-    /// Records that the rank has ended: what it leaves is nobody's.
+    /// Frees the record of a rank that has ended; what it leaves in memory is nobody's.
     pub(crate) fn ended(&mut self, rank: u32) {
         if self.in_place == rank {
             self.in_place = NOBODY;

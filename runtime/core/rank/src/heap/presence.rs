@@ -65,7 +65,7 @@ pub fn before(bytes: usize) {
     }
 }
 
-/// Records that a block was allocated.
+/// Raises the top for a block that was allocated, if it ends above.
 #[inline(always)]
 pub fn after(block: usize, bytes: usize) {
     if block + bytes > TOP.load(Relaxed) {
@@ -73,7 +73,7 @@ pub fn after(block: usize, bytes: usize) {
     }
 }
 
-/// Records that the beginning is made present for a block of so many bytes, wherever it will lie.
+/// Makes the beginning present for a block of so many bytes, wherever it will lie.
 #[cold]
 fn advance(bytes: usize) {
     if !is_this_thread() {

@@ -42,7 +42,7 @@ fn class(place: StackPosition) -> u16 {
 }
 
 impl SharedStack {
-    /// Returns a stack of `bytes`, for `ranks` ranks.
+    /// Makes a stack of `bytes`, for `ranks` ranks.
     pub(crate) fn new(bytes: usize, ranks: u32) -> Result<SharedStack, String> {
         if bytes > MOST {
             return Err(format!(

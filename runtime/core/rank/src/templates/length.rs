@@ -62,7 +62,7 @@ impl LengthTemplates {
         };
     }
 
-    /// Records that this shape is tried first from now on.
+    /// Lets this shape be tried first from now on.
     pub(super) fn prefer_shape(&mut self, shape: u16) {
         if self.shape != shape {
             (self.shape, self.other_shape) = (shape, self.shape);

@@ -72,7 +72,7 @@ impl Templates {
         bytes
     }
 
-    /// Returns a template that fits better than one that makes the difference this long; maybe the stack
+    /// Finds a template that fits better than one that makes the difference this long; maybe the stack
     /// itself.
     ///
     /// # Safety

@@ -110,7 +110,7 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
     )
 }
 
-/// Returns a ring where the size is odd, as in Open MPI.
+/// Builds a neighbour exchange; a ring where the size is odd, as in Open MPI.
 pub(super) fn neighbor_exchange(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(
         if shape.size.is_multiple_of(2) { AllgatherAlgorithm::Neighbor } else { AllgatherAlgorithm::Ring },

@@ -34,7 +34,7 @@ fn reduce_bcast(
         .finish()
 }
 
-/// Returns all send to member 0, which sends to all: 2 (n - 1) messages.
+/// Builds a schedule in which all send to member 0, which sends to all: 2 (n - 1) messages.
 pub(super) fn linear_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_bcast("linear", reduce::linear, bcast::linear, shape, parameters)
 }
@@ -62,7 +62,7 @@ fn reduce_scatter(name: &'static str, up: Build, shape: &Shape, parameters: &Par
         .finish()
 }
 
-/// Returns all send to member 0, which sends each its block.
+/// Builds a schedule in which all send to member 0, which sends each its block.
 pub(super) fn linear_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_scatter("linear", reduce::linear, shape, parameters)
 }

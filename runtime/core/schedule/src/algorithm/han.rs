@@ -134,7 +134,7 @@ pub(super) fn han_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sc
     segments.finish(stages)
 }
 
-/// Returns a barrier in the nodes, one between leaders, and one in the nodes again.
+/// Builds a barrier in the nodes, one between leaders, and one in the nodes again.
 pub(super) fn han_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     let stage = within(&levels, Kind::Barrier);

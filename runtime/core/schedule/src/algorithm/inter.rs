@@ -15,7 +15,7 @@ const INPUT: (Buffer, u64) = (Buffer::Input, 0);
 const OUTPUT: (Buffer, u64) = (Buffer::Output, 0);
 const SCRATCH: (Buffer, u64) = (Buffer::Scratch, 0);
 
-/// Returns the schedule of an intercommunicator's collective.
+/// Builds the schedule of an intercommunicator's collective.
 pub(super) fn schedule(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     match shape.kind {
         Kind::Bcast => inter_bcast(shape, parameters),
@@ -61,7 +61,7 @@ fn on(
     (StageMembers::Range { first, count }, schedule)
 }
 
-/// Returns one message from `from` to `to`.
+/// Builds a schedule of one message from `from` to `to`.
 fn hand_over(
     from: u32,
     to: u32,
@@ -113,7 +113,7 @@ fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         .finish()
 }
 
-/// Returns both groups reduce to their leaders, which exchange the results into `exchanged`.
+/// Builds stages in which both groups reduce to their leaders, which exchange the results into `exchanged`.
 fn reduce_and_exchange(
     reserve: u64,
     exchanged: (Buffer, u64),
@@ -153,7 +153,7 @@ fn exchange(
     }
 }
 
-/// Returns both groups reduce to their leaders, which exchange and broadcast.
+/// Builds a schedule in which both groups reduce to their leaders, which exchange and broadcast.
 fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
@@ -168,7 +168,7 @@ fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_and_exchange(shape.bytes, OUTPUT, shape, parameters).then(down.into()).finish()
 }
 
-/// Returns both groups reduce to their leaders, which exchange and scatter.
+/// Builds a schedule in which both groups reduce to their leaders, which exchange and scatter.
 fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     // Behind the group's own sum, which its leader still sends while the other group's arrives.
     let received = (Buffer::Scratch, shape.bytes);

@@ -20,7 +20,7 @@ pub(crate) fn scratch(offset: u64, bytes: u64) -> Slice {
     Slice { buffer: Buffer::Scratch, offset, bytes }
 }
 
-/// Returns the bytes that cost time and carry nothing.
+/// Returns a slice of bytes that cost time and carry nothing.
 #[inline]
 pub(crate) fn nothing(bytes: u64) -> Slice {
     Slice { buffer: Buffer::Nothing, offset: 0, bytes }

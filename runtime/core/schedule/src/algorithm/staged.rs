@@ -150,7 +150,7 @@ impl Staged {
     pub(super) fn with_origin(self, origin: u32) -> Staged {
         Staged { origin, ..self }
     }
-    /// Returns one stage more.
+    /// Adds one stage more.
     pub(super) fn then(mut self, parts: Vec<GroupSchedule>) -> Staged {
         // Of the longest part: rounds are aligned for all members, and who is through earlier has none left.
         let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);

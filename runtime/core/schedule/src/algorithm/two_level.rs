@@ -85,7 +85,7 @@ impl<'a> NodeSchedules<'a> {
         let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
         self.part(StageMembers::Nodes { node, from, to, except }, build, &shape, input, output)
     }
-    /// Returns one stage in every node; the home node's leader has its data at `home_input`.
+    /// Builds one stage in every node; the home node's leader has its data at `home_input`.
     fn within(
         &self,
         kind: Kind,
@@ -107,7 +107,7 @@ impl<'a> NodeSchedules<'a> {
         }
         parts
     }
-    /// Returns one stage between the leaders.
+    /// Builds one stage between the leaders.
     fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<GroupSchedule> {
         let shape = Shape { size: self.count, root: self.home, node: 1, ..as_kind(self.shape, kind) };
         let group =
@@ -116,7 +116,7 @@ impl<'a> NodeSchedules<'a> {
     }
 }
 
-/// Returns a barrier in each node, one between the leaders, and the release in each node.
+/// Builds a barrier in each node, one between the leaders, and the release in each node.
 pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, 0)
@@ -197,8 +197,8 @@ pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<
         .finish()
 }
 
-/// Returns a scan in each node, an exclusive one of the nodes' totals between the leaders, and its result
-/// into each node.
+/// Builds a scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into
+/// each node.
 pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     let before = (Buffer::Scratch, shape.bytes);

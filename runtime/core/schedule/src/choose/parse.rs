@@ -141,9 +141,9 @@ impl Entry {
 }
 
 impl Policy {
-    /// Returns the policy of a TOML text: `base = "mpich"` and `[[rule]]` tables with `collective`,
-    /// `algorithm` and, where wanted, `min-bytes`, `max-bytes`, `min-ranks`, `max-ranks` (ends included),
-    /// `segment`, `fanout`.
+    /// Reads the policy of a TOML text: `base = "mpich"` and `[[rule]]` tables with `collective`, `algorithm`
+    /// and, where wanted, `min-bytes`, `max-bytes`, `min-ranks`, `max-ranks` (ends included), `segment`,
+    /// `fanout`.
     pub fn from_toml(text: &str) -> Result<Policy, PolicyError> {
         let file: PolicyFile = match toml::from_str(text) {
             Ok(file) => file,
@@ -185,7 +185,7 @@ impl Policy {
 impl FromStr for Policy {
     type Err = PolicyError;
 
-    /// Returns a table's name and rules, separated by commas, or the name of a file. Reads that file.
+    /// Reads a table's name and rules, separated by commas, or the name of a file, which it reads.
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         let mut items = text.split(',').map(str::trim).filter(|item| !item.is_empty()).peekable();
         let Some(first) = items.peek() else {

@@ -2,8 +2,8 @@
 
 use crate::{Association, Kernel};
 
-/// Returns all contributions, `stride` bytes each, reduced in this association: O(members) calls of the
-/// kernel, each on the members' own bytes, which serve as memory for partial results.
+/// Reduces all contributions, `stride` bytes each, in this association: O(members) calls of the kernel, each
+/// on the members' own bytes, which serve as memory for partial results.
 pub fn reduce(association: Association, data: &mut [u8], stride: usize, kernel: Kernel) -> Vec<u8> {
     match association {
         Association::Pairs { among, folded } => reduce_pairs(data, stride, (among, folded), kernel),

@@ -34,7 +34,7 @@ impl ReductionTree {
     pub fn new(kernel: Kernel, association: Association, size: u32) -> ReductionTree {
         ReductionTree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
     }
-    /// Returns the contributions of members in a row.
+    /// Takes the contributions of members in a row.
     pub fn members<'a>(&mut self, own: Range<u32>, contribution: impl Fn(u32) -> &'a [u8]) {
         let top = match self.association {
             Association::Pairs { .. } => 0,

@@ -23,11 +23,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the rows of `each` bytes.
+    /// Makes rows of `each` bytes.
     pub fn even(bytes: Vec<u8>, each: usize) -> Rows {
         Rows { bytes, begins: Vec::new(), each: each as u64 }
     }
-    /// Returns the rows of these lengths, zeroed.
+    /// Makes rows of these lengths, zeroed.
     pub fn zeroed(lengths: impl Iterator<Item = u64> + Clone) -> Rows {
         let each = lengths.clone().next().unwrap_or(0);
         if lengths.clone().all(|length| length == each) {
@@ -36,7 +36,7 @@ impl Rows {
         let begins: Vec<u64> = crate::begins(lengths).collect();
         Rows { bytes: vec![0; begins.last().copied().unwrap_or(0) as usize], begins, each: 0 }
     }
-    /// Returns these rows, one behind the other.
+    /// Joins these rows, one behind the other.
     pub fn of<'a>(rows: impl Iterator<Item = &'a [u8]> + Clone) -> Rows {
         let mut all = Rows { bytes: Vec::new(), begins: vec![0], each: 0 };
         for row in rows {

@@ -45,7 +45,7 @@ impl FromIterator<u64> for Clocks {
 }
 
 impl Clocks {
-    /// Returns one clock for `size` members. O(1).
+    /// Makes one clock for `size` members. O(1).
     pub fn same(clock: u64, size: usize) -> Clocks {
         Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), exchanging: None, size }
     }
@@ -54,7 +54,7 @@ impl Clocks {
     pub fn equal(&self) -> Option<u64> {
         self.equal
     }
-    /// Returns it by place, after the last round or between rounds of steps.
+    /// Returns a member's clock by its index, after the last round or between rounds of steps.
     #[inline]
     pub fn get(&self, place: usize) -> u64 {
         debug_assert!(self.exchanging.is_none(), "exchanges are over");
@@ -68,7 +68,7 @@ impl Clocks {
     pub(super) fn len(&self) -> usize {
         self.size
     }
-    /// Records that all have this clock.
+    /// Advances all to this clock.
     #[inline]
     pub(super) fn advance(&mut self, clock: u64) {
         self.equal = Some(clock);
@@ -78,7 +78,7 @@ impl Clocks {
         debug_assert!(self.exchanging.is_none() && clocks.len() == self.size, "a clock for each member");
         (self.equal, self.each) = (None, clocks);
     }
-    /// Returns one each, to write.
+    /// Returns one clock for each member, to write.
     pub(super) fn spread(&mut self) -> &mut [u64] {
         if let Some(clock) = self.equal.take() {
             self.each = vec![clock; self.size];

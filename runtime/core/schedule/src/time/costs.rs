@@ -6,15 +6,16 @@ use crate::mailbox::Mailbox;
 // Two questions, because most networks that are fast to ask are uniform: the loops then need no pair of
 // members.
 pub trait Costs {
-    /// Returns a message of so many bytes, if it is the same between any two members.
+    /// Returns the time of a message of so many bytes, if it is the same between any two members.
     fn uniform(&self, bytes: u64) -> Option<u64>;
-    /// Returns a message from one member to another.
+    /// Returns the time of a message from one member to another.
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64;
-    /// Returns the combining of so many bytes of an operand. Where it is not 0, members carry a [`Burden`].
+    /// Returns the time of combining of so many bytes of an operand. Where it is not 0, members carry a
+    /// [`Burden`].
     fn reduction(&self, _bytes: u64) -> u64 {
         0
     }
-    /// Returns one copy of so many bytes. Where it is not 0, members carry a [`Burden`].
+    /// Returns the time of one copy of so many bytes. Where it is not 0, members carry a [`Burden`].
     fn copying(&self, _bytes: u64) -> u64 {
         0
     }
@@ -66,7 +67,7 @@ impl Burden {
             }
         }
     }
-    /// Returns the clock of a member that is at `clock`, once it has taken a message that arrives at
+    /// Takes a message for a member at `clock`; returns its clock once it has taken a message that arrives at
     /// `arrival`.
     pub(super) fn take(&mut self, place: usize, clock: u64, arrival: u64) -> u64 {
         self.waited[place] += arrival.saturating_sub(clock);

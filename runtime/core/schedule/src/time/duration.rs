@@ -48,7 +48,7 @@ pub fn duration(
 }
 
 impl TimePlane {
-    /// Returns the messages and members that the next round looks at, at most.
+    /// Returns the number of messages and members that the next round looks at, at most.
     fn looks(&self, costs: &impl Costs) -> u64 {
         let size = u64::from(self.segment.size());
         if self.burden.is_none()

@@ -46,7 +46,7 @@ impl LinkRow {
     }
 }
 
-/// Returns the other way round: who sends receives.
+/// Returns the pattern the other way round: who sends receives.
 pub(super) fn reversed(pattern: RoundPattern, size: u32) -> RoundPattern {
     match pattern {
         RoundPattern::Shift { distance, bytes } => {

@@ -209,7 +209,7 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
     Ok(text.split(',').map(str::to_owned).collect())
 }
 
-/// Returns the bytes with an optional unit: `65536`, `64KiB`, `8MiB`, `1GiB`, `64k` (1000).
+/// Reads a number of bytes with an optional unit: `65536`, `64KiB`, `8MiB`, `1GiB`, `64k` (1000).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

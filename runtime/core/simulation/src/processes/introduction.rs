@@ -4,8 +4,8 @@ use crate::Options;
 use mpi::Mpi;
 use std::path::Path;
 
-/// Returns the processes tell each other who they are: what is wrong, if one has other options or another
-/// program than process 0, or `besides`, in lines, what else must be alike.
+/// Lets the processes tell each other who they are. Returns what is wrong, if one has other options or
+/// another program than process 0, or other lines in `besides`, which is what else must be alike.
 pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> {
     let me = mpi.processes().1;
     // Where process numbers are the same processes'.
@@ -61,7 +61,7 @@ impl Address<'_> {
     }
 }
 
-/// Records that the first process of a host has all of it watched: each death is told once.
+/// Lets the first process of a host watch all of it, so that each death is reported once.
 fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
     let mine = addresses[me as usize].host;
     let here = || (0..).zip(addresses).filter(|(_, other)| other.host == mine);

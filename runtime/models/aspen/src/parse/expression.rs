@@ -31,7 +31,7 @@ fn joined(operator: Operator) -> fn(Expr, Expr) -> Expr {
     }
 }
 
-/// Returns an operator's sign, unless the formula has too many already. One that is looked at again, because
+/// Parses an operator's sign, unless the formula has too many already. One that is looked at again, because
 /// it binds less tightly than what is before it, counts once.
 fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyError> {
     move |input: &mut Input<'a>| {
@@ -73,7 +73,7 @@ fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefix<Input<'a>, Expr, EmptyErro
         .parse_next(input)
 }
 
-/// Returns a formula.
+/// Parses a formula.
 pub(super) fn expression(input: &mut Input<'_>) -> Parsed<Expr> {
     let progress = input.state;
     let outermost = !progress.in_formula.replace(true);
@@ -146,7 +146,7 @@ fn named(input: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr { kind, span: whole })
 }
 
-/// Returns a formula, or an array or table of them.
+/// Parses a formula, or an array or table of them.
 pub(super) fn value(input: &mut Input<'_>) -> Parsed<Expr> {
     fn row(input: &mut Input<'_>) -> Parsed<Vec<Expr>> {
         delimited(sign("{"), list, sign("}")).parse_next(input)

@@ -5,7 +5,7 @@
 use aspen::{Application, AspenError, Evaluation, EvaluationRequest, LoadedModel, Machine, Sources};
 use std::path::PathBuf;
 
-/// Returns a model from its text.
+/// Loads a model from its text.
 pub fn load(text: &str) -> Result<(LoadedModel, Sources), AspenError> {
     let mut sources = Sources::default();
     let id = sources.add("model.aspen", text);
@@ -64,7 +64,7 @@ pub fn refused(text: &str) -> (usize, usize, String) {
     (place.line, place.column, error.to_string())
 }
 
-/// Returns an empty directory of a test's own.
+/// Makes an empty directory of a test's own.
 pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("xsim-aspen-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);

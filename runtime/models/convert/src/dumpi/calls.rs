@@ -392,7 +392,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Returns a collective; whether it is one.
+    /// Writes a collective, if the function is one; returns whether it is.
     fn collective(&mut self, function: &Function, record: &Record) -> Result<bool, String> {
         let number = |name: &str| record.number(function, name);
         let name = match function.name {

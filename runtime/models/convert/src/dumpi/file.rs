@@ -63,7 +63,7 @@ impl Bytes<'_> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// Returns a number of so many bytes; 32 bits have a sign, as counts and ranks do.
+    /// Reads a number of so many bytes; 32 bits have a sign, as counts and ranks do.
     #[inline]
     fn number(&mut self, bytes: u8) -> Result<i64, String> {
         Ok(match bytes {

@@ -57,7 +57,7 @@ pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     writer.finish()
 }
 
-/// Returns a trace of files in memory, one behind the other, each with its length before it as four bytes,
+/// Reads a trace of files in memory, one behind the other, each with its length before it as four bytes,
 /// least first; of one rank the file alone.
 pub fn read(mut bytes: &[u8]) -> Result<Trace, String> {
     let mut all = Vec::new();

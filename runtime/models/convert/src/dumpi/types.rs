@@ -66,7 +66,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Returns all of them.
+    /// Returns the known datatypes: all of MPI's own.
     pub fn new() -> Known {
         let mut known = Known { types: Vec::new(), reducible: Vec::new() };
         for name in NAMES {
@@ -94,7 +94,7 @@ pub struct Types<'k> {
 }
 
 impl<'k> Types<'k> {
-    /// Builds it with what a file says of sizes.
+    /// Returns the datatypes with what a file says of their sizes.
     pub fn new(known: &'k Known, sizes: Vec<u32>) -> Types<'k> {
         Types { known, sizes, made: FxHashMap::default() }
     }

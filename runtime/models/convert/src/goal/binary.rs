@@ -81,7 +81,7 @@ impl<R: Read + Seek> Binary<R> {
         Ok(file)
     }
 
-    /// Returns the bytes of the file.
+    /// Reads a part of the file, which is called `what` in errors.
     fn part(&mut self, begin: u64, length: u64, what: &str) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         let read = self
@@ -127,7 +127,7 @@ impl<R: Read + Seek> Binary<R> {
     }
 }
 
-/// Returns the operations of a block that begins at byte `begin`.
+/// Reads the operations of a block that begins at byte `begin`.
 fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String> {
     let length = block.len() as u64;
     if length < 8 {
@@ -225,7 +225,7 @@ pub struct Blocks<W> {
 }
 
 impl<W: Write + Seek> Blocks<W> {
-    /// Returns the head, with room for the table.
+    /// Writes the head, with room for the table.
     pub fn begin(mut out: W, ranks: u32) -> std::io::Result<Blocks<W>> {
         out.write_all(&COOKIE.to_le_bytes())?;
         out.write_all(&ranks.to_le_bytes())?;

@@ -28,7 +28,7 @@ pub struct Expansion<'o> {
 }
 
 impl<'o> Expansion<'o> {
-    /// Returns it by a policy.
+    /// Returns the expansion that follows a policy.
     pub fn new(policy: &'o Policy) -> Expansion<'o> {
         Expansion {
             policy,

@@ -50,7 +50,7 @@ pub fn export(trace: &Trace, to: &Path, options: &Options, is_binary: bool) -> R
 
 /// A file that is written rank by rank.
 pub trait Output {
-    /// Returns the operations of the next rank, in the order of their numbers; of each the edges stand
+    /// Writes the operations of the next rank, in the order of their numbers; of each the edges stand
     /// together, in that order too.
     fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
     /// All ranks have been written.
@@ -94,7 +94,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// Returns an operation that comes behind others: its number.
+    /// Adds an operation that comes behind others; returns its number.
     fn operation(&mut self, work: Work, before: &[Before]) -> u32 {
         let number = self.operations.works.len() as u32;
         self.operations.works.push(work);
@@ -102,7 +102,8 @@ impl<'a> Rank<'a> {
         number
     }
 
-    /// Returns one operation that is over when all these are, if there are many.
+    /// Returns what to wait for instead of all these: if they are many, one new operation that is over when
+    /// they are.
     fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
         if before.len() <= MOST_BEFORE {
             before
@@ -176,7 +177,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Returns the messages of a collective, behind `self.front`: what is over when it is.
+    /// Adds the messages of a collective, behind `self.front`; returns what is over when it is.
     fn collective(&mut self, collective: &Collective) -> Result<Vec<Before>, Stop> {
         if collective.kind == Kind::Neighbor {
             return Err(Stop::Refused(

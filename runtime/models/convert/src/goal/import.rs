@@ -102,7 +102,7 @@ pub(super) fn most_nanoseconds(time: u64) -> Result<(), String> {
     time.checked_mul(1000).map(drop).ok_or_else(|| format!("{time} nanoseconds are beyond the end of time"))
 }
 
-/// Returns the operations of a rank whose block begins at line `begin`.
+/// Reads the operations of a rank whose block begins at line `begin`.
 fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Result<Operations, String> {
     let mut operations = Operations::default();
     let mut labels: FxHashMap<String, u32> = FxHashMap::default();

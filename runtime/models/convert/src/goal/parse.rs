@@ -40,12 +40,12 @@ pub struct Parser<R> {
 }
 
 impl<R: BufRead> Parser<R> {
-    /// Builds it from the beginning.
+    /// Returns a parser at the beginning.
     pub fn new(from: R) -> Parser<R> {
         Parser { lines: Lines::new(from), words: VecDeque::new(), number: 0, in_comment: false }
     }
 
-    /// Returns the next statement, and the number of its line; `None` behind the last.
+    /// Reads the next statement, and the number of its line; `None` behind the last.
     ///
     /// # Errors
     /// A sentence with the line.

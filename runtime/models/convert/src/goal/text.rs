@@ -10,7 +10,7 @@ pub struct Text<W> {
 }
 
 impl<W: Write> Text<W> {
-    /// Returns its first line.
+    /// Writes the first line.
     pub fn begin(mut out: W, ranks: u32) -> Result<Text<W>> {
         writeln!(out, "num_ranks {ranks}")?;
         Ok(Text { out })

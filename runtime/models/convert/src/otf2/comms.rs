@@ -66,8 +66,8 @@ impl Comms {
         comms
     }
 
-    /// Returns the one of that name with all ranks in their order, else the first that has them: Score-P
-    /// lists some that no program sees.
+    /// Returns the communicator of that name with all ranks in their order, else the first that has them:
+    /// Score-P lists some that no program sees.
     fn world(&self, definitions: &Definitions, places: &FxHashMap<u64, u32>) -> Option<u32> {
         let mut all = definitions.comms.iter().filter(|(_, comm)| {
             let Some(Kind::Made(members)) = self.kind(definitions, comm, places) else { return false };
@@ -92,7 +92,7 @@ impl Comms {
         }
     }
 
-    /// Returns the ones that a rank gets behind `MPI_Init`.
+    /// Returns the communicators that a rank gets behind `MPI_Init`.
     pub fn first(&self, rank: u32) -> &[u32] {
         &self.first[rank as usize]
     }
@@ -102,7 +102,7 @@ impl Comms {
         self.told.values().any(|&told| told)
     }
 
-    /// Returns the one that a communicator was made from.
+    /// Returns the communicator that another one was made from.
     pub fn parent(&self, comm: u32) -> Option<u32> {
         self.parents.get(&comm).copied().filter(|&parent| parent != NONE)
     }

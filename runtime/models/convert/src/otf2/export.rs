@@ -208,7 +208,7 @@ impl<'a> Rank<'a> {
         Ok(::otf2::Collective { operation, comm, root, sent, received })
     }
 
-    /// Records that a communicator is made of another by all its members; the rank gets it, or not.
+    /// Writes that a communicator is made of another by all its members; the rank gets it, or not.
     fn make(&mut self, parent: u32, gets: bool) -> Result<(), Refused> {
         let (comm, _) = self.groups.get(self.number, parent)?;
         self.events.push(Event::CollectiveBegin);

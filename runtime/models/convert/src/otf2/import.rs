@@ -19,7 +19,7 @@ pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     writer.finish()
 }
 
-/// Returns a trace of an archive whose files lie one behind the other ([`ArchiveFiles::Memory`]), in memory.
+/// Reads a trace of an archive whose files lie one behind the other ([`ArchiveFiles::Memory`]), in memory.
 pub fn read(bytes: &[u8]) -> Result<Trace, String> {
     let archive = Archive::open(ArchiveFiles::Memory(bytes))?;
     let locations = ranks(&archive, Path::new("the archive"))?;

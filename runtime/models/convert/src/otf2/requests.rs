@@ -116,7 +116,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Records that the collective with this request was this one.
+    /// Notes that the collective with this request was this one.
     ///
     /// # Errors
     /// If there is no such one.
@@ -137,7 +137,7 @@ impl Queue {
         self.open.contains_key(&request)
     }
 
-    /// Returns the next call of which all is known.
+    /// Takes out the next call of which all is known.
     pub fn pop(&mut self) -> Option<Item> {
         if self.items.front()?.is_open() {
             return None;

@@ -32,7 +32,7 @@ impl<'w> Words<'w> {
         word.ok_or_else(|| format!("the line ends where {what} should be"))
     }
 
-    /// Returns a number that may be written as 1e6 and has no fraction to speak of.
+    /// Reads a number that may be written as 1e6 and has no fraction to speak of.
     fn volume(&mut self, what: &str) -> Result<u64, String> {
         let word = self.next(what)?;
         let wrong = || format!("'{word}' stands where {what} should, a number from 0 to 2^62");

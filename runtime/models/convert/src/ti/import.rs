@@ -32,7 +32,7 @@ pub fn import(from: &Path, to: &Path, options: &Options) -> Result<(), String> {
     writer.finish()
 }
 
-/// Returns a trace of a text with the actions of all ranks, in memory.
+/// Reads a trace of a text with the actions of all ranks, in memory.
 pub fn read(text: &[u8], options: &Options) -> Result<Trace, String> {
     let ranks = count(text)?;
     // A short text may name a rank beyond all others, which would each take their place.
@@ -54,7 +54,7 @@ fn open(file: &Path) -> Result<BufReader<File>, String> {
     File::open(file).map(BufReader::new).map_err(|why| named(file, format!("it cannot be read: {why}")))
 }
 
-/// Returns the files with actions: the one, or those that it names.
+/// Returns the files with actions: this one, or those that it names.
 fn files(from: &Path) -> Result<Vec<PathBuf>, String> {
     let mut lines = Lines::new(open(from)?);
     let mut files = Vec::new();

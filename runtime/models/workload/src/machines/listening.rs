@@ -81,8 +81,8 @@ impl Listening {
         }
     }
 
-    /// Records that the mounted rank has entered a call; `comm` is the communicator's handle, of a
-    /// collective.
+    /// Notes the call that the mounted rank has entered, and reports what it computed before; `comm` is the
+    /// communicator's handle, of a collective.
     pub(super) fn entered(&mut self, world: &mut World, call: &Call, comm: Option<usize>, made: Made) {
         let me = world.messages.me();
         let left = self.left[me as usize];
@@ -110,7 +110,7 @@ impl Listening {
         self.open[me as usize] = Some(Open { call: made, waited, bytes, gathering });
     }
 
-    /// Records that the mounted rank's call has returned.
+    /// Reports the mounted rank's call, which has returned.
     pub(super) fn returned(&mut self, world: &mut World) {
         let me = world.messages.me();
         let Some(open) = self.open[me as usize].take() else { return };

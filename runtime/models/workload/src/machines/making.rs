@@ -65,7 +65,7 @@ impl<W: Workload> Machines<'_, W> {
         self.making(rank, made)
     }
 
-    /// Returns the first half of `MPI_Cart_sub`.
+    /// Begins `MPI_Cart_sub`.
     fn begin_part(&mut self, rank: u32, handle: usize, remain: &[bool]) -> Result<Begun> {
         let found = {
             let world = self.mpi.world();

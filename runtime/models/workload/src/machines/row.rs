@@ -148,8 +148,7 @@ impl<W: Workload> Machines<'_, W> {
         }
     }
 
-    /// Returns the second half of a wait for all requests of a rank: false, with nothing done, if it has to
-    /// look at them.
+    /// Ends a wait for all requests of a rank. Returns `false`, with nothing done, if it has to look at them.
     #[inline]
     pub(super) fn end_all(&mut self, rank: u32) -> bool {
         let mut world = self.mpi.world();

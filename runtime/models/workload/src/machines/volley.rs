@@ -170,7 +170,7 @@ fn approach(
     }
 }
 
-/// Returns to whom it sends, row by row.
+/// Returns to whom a volley sends, row by row.
 #[inline(always)]
 fn receivers<'o>(rows: &[(u16, Starts, u32)], others: &'o [u32]) -> impl Iterator<Item = &'o [u32]> {
     let mut at = 0;
@@ -182,7 +182,7 @@ fn receivers<'o>(rows: &[(u16, Starts, u32)], others: &'o [u32]) -> impl Iterato
 }
 
 impl<W: Workload> Machines<'_, W> {
-    /// Returns the second half of the last call of a volley.
+    /// Ends the last call of a volley.
     #[inline]
     pub(super) fn end_volley(&mut self, rank: u32) -> Result<Answer> {
         let mut world = self.mpi.world();

@@ -67,7 +67,7 @@ pub(super) struct Collective {
     pub(super) is_persistent: bool,
 }
 
-/// Builds it with what a call reduces.
+/// Returns what a call reduces.
 fn reducing(call: &Arguments) -> Result<Reducer, Refused> {
     let Some(op) = call.name("op") else {
         return Ok(Reducer::Function {

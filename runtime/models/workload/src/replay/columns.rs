@@ -24,7 +24,7 @@ enum Column {
 pub(super) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// Returns the ones that are `used`; O(values).
+    /// Reads the columns that are `used`; O(values).
     pub(super) fn new(trace: &Trace, used: impl Iterator<Item = u32>) -> Result<Columns, String> {
         let mut columns: Vec<Column> = trace.columns.iter().map(|_| Column::Unused).collect();
         let mut bytes = 0u64;

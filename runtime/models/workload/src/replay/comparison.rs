@@ -19,7 +19,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns a rank's call ended at `clock`, and at `expected` in the recording; `told` names the call.
+    /// Compares the time `clock` at which a rank's call ended with `expected`, that of the recording; `told`
+    /// names the call.
     pub(super) fn note(&mut self, rank: u32, clock: Time, expected: Time, told: impl FnOnce() -> String) {
         self.calls += 1;
         if clock == expected {

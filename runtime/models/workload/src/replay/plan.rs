@@ -237,7 +237,7 @@ impl Plan {
         Position::at(self.begins[shape as usize], place)
     }
 
-    /// Returns the next call.
+    /// Moves on to the next call and returns it.
     #[inline]
     pub(super) fn next(&self, position: &mut Position, columns: &Columns) -> Option<u32> {
         position.next(&self.steps, columns)

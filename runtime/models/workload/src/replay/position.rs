@@ -114,7 +114,7 @@ impl Position {
         }
     }
 
-    /// Returns the next call; O(depth of loops) at most and O(1) mostly.
+    /// Moves on to the next call and returns it; O(depth of loops) at most and O(1) mostly.
     #[inline]
     pub(super) fn next(&mut self, steps: &[Step], columns: &Columns) -> Option<u32> {
         loop {

@@ -91,7 +91,7 @@ impl Ready {
             && (self.starts(), self.function, self.comm) == (other.starts(), other.function, other.comm)
     }
 
-    /// Returns it as one of a series, with this rank.
+    /// Returns the call as one of a series, with this rank.
     #[inline(always)]
     pub(super) fn start(&self, peer: u32) -> Start {
         Start { peer, tag: self.tag, bytes: self.bytes, number: self.number }

@@ -72,13 +72,13 @@ impl Volleys {
         self.at[position.step as usize] != NONE
     }
 
-    /// Returns the one that begins where a rank is, if the rank has a turn left where one ends.
+    /// Returns the volley that begins where a rank is, if the rank has a turn left where one ends.
     #[inline(always)]
     pub(super) fn at(&self, position: &Position) -> Option<&Planned> {
         self.begun(position).filter(|planned| planned.behind().way(position).is_some())
     }
 
-    /// Returns the one that begins where a rank is.
+    /// Returns the volley that begins where a rank is.
     #[inline(always)]
     pub(super) fn begun(&self, position: &Position) -> Option<&Planned> {
         self.all.get(self.at[position.step as usize] as usize)
@@ -96,7 +96,8 @@ impl Volleys {
     }
 }
 
-/// Returns the volley that begins at a step, in its loop's next turn too.
+/// Returns the volley that begins at a step, if one does; it may reach over the end of its loop into the next
+/// round.
 fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begin: usize) -> Option<Planned> {
     let (mut starts, mut rows, mut others, mut path) =
         (Vec::new(), Vec::<(u16, Starts, u32)>::new(), Vec::new(), Vec::new());

@@ -23,7 +23,7 @@ struct DelaySum {
     compute: u128,
 }
 
-/// Returns all delays by their places, and what they cost where they began.
+/// Finds all delays by their places, and what they cost where they began.
 pub fn delays(
     reader: &mut StepsReader,
     names: &[&(String, String)],

@@ -196,7 +196,7 @@ impl StepsWriter {
         })
     }
 
-    /// Returns one more step of a rank: its number among those of the rank.
+    /// Adds a step of a rank; returns its number among those of the rank.
     pub fn add(&mut self, rank: u32, step: CallStep) -> u32 {
         let rank = &mut self.ranks[(rank - self.first) as usize];
         rank.steps.push(step);

@@ -37,7 +37,7 @@ const MPI: Kind = |of| &mut of.mpi_ps;
 const TRANSFER: Kind = |of| &mut of.transfer_ps;
 const WAIT: Kind = |of| &mut of.wait_ps;
 
-/// Returns the path that ends at `latest`, a clock and whose it is; `names` are the sites and functions of
+/// Walks the path that ends at `latest`, a clock and whose it is; `names` are the sites and functions of
 /// places.
 pub fn walk(
     reader: &mut StepsReader,

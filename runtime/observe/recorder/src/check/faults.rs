@@ -87,7 +87,7 @@ impl FaultFindings {
         *self.found.entry(fault).or_default().entry(rank).or_default() += 1;
     }
 
-    /// Returns all of them with their tallies; none are left.
+    /// Takes out all of them with their tallies; none are left.
     pub fn take(&mut self) -> Vec<(FaultFinding, FindingCount)> {
         let tally = |ranks: BTreeMap<u32, u64>| {
             let mut tally = FindingCount::default();
@@ -104,7 +104,7 @@ impl FaultFindings {
 }
 
 impl FaultFinding {
-    /// Builds it with the names of all places, which `name` tells of those of other processes.
+    /// Fills in the names of all places: `name` tells of those of other processes.
     pub fn placed(mut self, name: impl Fn(u32, u32) -> Option<String>) -> FaultFinding {
         let place = |called: &mut Called| {
             if let Spot::Elsewhere { process, number } = called.1 {

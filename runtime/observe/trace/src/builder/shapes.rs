@@ -68,7 +68,7 @@ pub struct ShapeWriter<'a> {
 }
 
 impl<'a> ShapeWriter<'a> {
-    /// Builds it with nothing in its dictionaries.
+    /// Begins with nothing in the dictionaries.
     pub fn new(builder: &'a Builder) -> ShapeWriter<'a> {
         let (functions, sites, names) = (Names::default(), Names::default(), Names::default());
         ShapeWriter { builder, functions, sites, names, types: Dictionary::default() }

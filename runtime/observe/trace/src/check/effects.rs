@@ -34,7 +34,7 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// Returns one call.
+    /// Returns the sequence of one call.
     pub(super) fn of(call: u64) -> Sequence {
         Sequence { calls: 1, hash: call % PRIME, power: BASE }
     }
@@ -47,7 +47,7 @@ impl Sequence {
         }
     }
 
-    /// Returns so many times one behind the other. O(log times).
+    /// Returns this sequence so many times, one behind the other. O(log times).
     fn repeated(self, times: u64) -> Sequence {
         let (mut all, mut part) = (Sequence::default(), self);
         for bit in 0..u64::BITS - times.leading_zeros() {

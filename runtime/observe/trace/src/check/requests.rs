@@ -190,7 +190,7 @@ impl Requests {
         }
     }
 
-    /// Records that the rank has made its last call.
+    /// Finds the requests that are left active behind the rank's last call.
     pub(super) fn end(self, checker: &mut Checker) {
         for made in self.made.values().filter(|made| made.is_active) {
             let place = checker.place(made.at);

@@ -102,7 +102,7 @@ impl GridVector {
         }
     }
 
-    /// Returns it as people read it.
+    /// Returns the column as people read it.
     pub fn text(&self) -> String {
         let mut text = format!("g {} {}", self.side, self.turns);
         for term in &self.terms {
@@ -326,7 +326,7 @@ impl<'a> SquareValues<'a> {
         ways.filter_map(|sums| self.fill(&sums, values).map(|table| (sums, table)))
     }
 
-    /// Returns the one that changes least often, and how often.
+    /// Returns the table that changes least often, and how often.
     fn least(&self, ways: impl Iterator<Item = Vec<GridSum>>, values: &[i64]) -> Option<(usize, Found)> {
         self.filled(ways, values)
             .map(|(sums, table)| (changes(&sums, &table), (sums, table)))

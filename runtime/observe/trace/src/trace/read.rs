@@ -116,7 +116,7 @@ pub fn write_kinds(kinds: &[u32], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Returns the kind of each of so many calls; none if all are of one.
+/// Reads the kind of each of so many calls; none if all are of one.
 fn kinds(reader: &mut Reader, calls: usize) -> Result<Vec<u32>> {
     if reader.byte()? == 0 {
         return Ok(Vec::new());

@@ -122,8 +122,8 @@ impl Mpi {
         )
     }
 
-    /// Returns the neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block
-    /// of its own (alltoall forms).
+    /// Makes a call of a neighbourhood collective (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a
+    /// block of its own (alltoall forms).
     #[inline(always)]
     pub fn neighbor(
         &self,

@@ -40,7 +40,7 @@ impl Mpi {
         })?)
     }
 
-    /// Returns a reduction of any mode.
+    /// Makes a call of a reduction, in any mode.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn reduction_of(

@@ -77,7 +77,7 @@ impl ShardAssignment {
     }
 }
 
-/// Returns a shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
+/// Builds a shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
 pub(crate) fn build(
     fabric: &Arc<PacketFabric>,
     partition: &ShardAssignment,
@@ -88,7 +88,7 @@ pub(crate) fn build(
     ShardBuilder { fabric, partition, me }.shard(width, statistics)
 }
 
-/// Returns a wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap,
+/// Makes a wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap,
 /// which costs a cache line for each level. Buckets become wider where more than 2^16 would be needed.
 fn wheel(fabric: &PacketFabric, width: u32) -> TimingWheel<PacketEvent> {
     let bits = |number: u64| u64::BITS - number.leading_zeros();

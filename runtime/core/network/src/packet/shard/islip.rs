@@ -107,8 +107,8 @@ impl Shard {
         }
     }
 
-    /// Returns an output's grant, noted at the input if it is the best there. The answer is when the output
-    /// has to be looked at again (`NEVER`: when a credit or a packet comes).
+    /// Makes an output's grant, noted at the input if it is the best there. Returns when the output has to be
+    /// looked at again (`NEVER`: when a credit or a packet comes).
     fn grant_match(&self, matching: &mut Matching, base: u32, output: u32, now: u64) -> u64 {
         let last = self.ring(output, 0);
         if last == NONE {

@@ -390,8 +390,8 @@ impl Shard {
         end
     }
 
-    /// Records that the room of a flit in a buffer is known to be free at the other end of the cable, at
-    /// `upstream`, once its credit is there.
+    /// Sends back the credit for a flit's room in a buffer: the other end of the cable, `upstream`, knows it
+    /// free once the credit is there.
     fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
         if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {

@@ -201,7 +201,7 @@ impl KeyedValues {
     }
 }
 
-/// Returns a number of bytes: `512`, `64KiB`, `1MB`.
+/// Reads a number of bytes: `512`, `64KiB`, `1MB`.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let scale = match text[split..].trim() {

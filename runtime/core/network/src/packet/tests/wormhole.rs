@@ -6,7 +6,8 @@ use super::{SMALL, routings};
 use crate::packet::parse;
 use crate::traffic::{Pace, TrafficPattern, TrafficRun, sweep};
 
-/// Returns the small networks, but for a twisted torus, which needs whole packets in a buffer.
+/// Returns the specifications of the small networks, but for a twisted torus, which needs whole packets in a
+/// buffer.
 fn networks() -> impl Iterator<Item = String> {
     let names = SMALL.iter().filter(|spec| !spec.starts_with("twisted"));
     names.map(

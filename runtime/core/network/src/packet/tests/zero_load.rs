@@ -48,7 +48,7 @@ fn minimal(spec: &str, topology: &dyn Topology, from: u32) -> Vec<u32> {
     links
 }
 
-/// Returns all pairs of a network, the pair with itself included; `expected` is given the number of switches
+/// Checks all pairs of a network, the pair with itself included; `expected` is given the number of switches
 /// passed.
 pub(super) fn check_pairs(spec: &str, bytes: u64, expected: impl Fn(u64) -> u64) {
     let mut net = network(spec);

@@ -25,7 +25,7 @@ pub(crate) struct Dragonfly {
 pub(crate) const GLOBAL: usize = 1;
 
 impl Dragonfly {
-    /// Returns all at least 1.
+    /// Makes a dragonfly of these values, all at least 1.
     pub(crate) fn new(p: u32, a: u32, h: u32, g: u32) -> Result<Dragonfly, String> {
         let links = u64::from(a) * u64::from(h);
         if u64::from(g) > links + 1 {
@@ -86,7 +86,7 @@ pub(super) const GROUPED_REQUIRED: &[&str] = &["p", "a", "h"];
 /// all-to-all waits there.
 pub(super) const GROUPED_ROUTING: &str = "ugal-l";
 
-/// Returns their values: p, a, h and g.
+/// Reads the values of groups: p, a, h and g.
 pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), Wrong> {
     parameters.no_sides()?;
     let p = parameters.required("p", "endpoints of a router")?;
@@ -99,7 +99,7 @@ pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), W
     Ok((p, a, h, parameters.positive("g", all)?))
 }
 
-/// Returns their kinds of links: in groups, and between them (`GLOBAL`).
+/// Returns the kinds of links of groups: in groups, and between them (`GLOBAL`).
 pub(super) fn group_links(parameters: &KeyedValues, setting: &Setting) -> Result<Vec<LinkKind>, Wrong> {
     let (l, b) = (setting.link.latency, setting.link.bandwidth);
     let global = (parameters.span("gl")?.unwrap_or(l), parameters.bandwidth("gb")?.unwrap_or(b));

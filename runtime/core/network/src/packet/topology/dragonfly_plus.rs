@@ -20,7 +20,7 @@ pub(crate) struct DragonflyPlus {
 }
 
 impl DragonflyPlus {
-    /// Returns all at least 1.
+    /// Makes a dragonfly+ of these values, all at least 1.
     pub(crate) fn new(p: u32, a: u32, h: u32, g: u32) -> Result<DragonflyPlus, String> {
         let links = u64::from(a) * u64::from(h);
         if u64::from(g) > links + 1 {

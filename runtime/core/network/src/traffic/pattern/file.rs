@@ -36,7 +36,7 @@ fn endpoint(text: &str, count: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("'{text}' is not an endpoint from 0 to {}", count - 1))
 }
 
-/// Returns the destination of each of `count` endpoints, a line each.
+/// Reads the destination of each of `count` endpoints, a line each.
 pub(super) fn permutation(path: &Path, count: u32) -> Result<Vec<u32>, String> {
     let text = read(path)?;
     let mut taken = vec![false; count as usize];
@@ -87,7 +87,7 @@ impl DestinationWeights {
     }
 }
 
-/// Returns the lines `SOURCE DESTINATION WEIGHT` over `count` endpoints; weights of a pair add up.
+/// Reads the lines `SOURCE DESTINATION WEIGHT` over `count` endpoints; weights of a pair add up.
 pub(super) fn matrix(path: &Path, count: u32) -> Result<DestinationWeights, String> {
     let text = read(path)?;
     let mut pairs = Vec::new();

@@ -95,7 +95,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let json = || format!("{:#}\n", findings.iter().map(row).collect::<serde_json::Value>());
     if !output::results_to(matches, "json", json)? {
         for Diagnosis { state, what, text } in &findings {
-            let word = output::colored(&std::io::stdout(), state.color(), &format!("{:7}", state.word()));
+            let word = output::colored_output(state.color(), &format!("{:7}", state.word()));
             say!("{word}  {what:width$}  {text}");
         }
     }

@@ -20,6 +20,11 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*))? };
 }
 
+/// Returns text in a colour if standard output is a terminal with colours.
+pub fn colored_output(color: TerminalColor, text: &str) -> String {
+    colored(&io::stdout(), color, text)
+}
+
 /// Prints a line to standard error.
 macro_rules! note {
     ($($text:tt)*) => { $crate::output::remark(format_args!($($text)*)) };
@@ -103,6 +108,11 @@ pub fn colored(stream: &impl IsTerminal, color: TerminalColor, text: &str) -> St
         return text.to_owned();
     }
     format!("\x1b[{}m{text}\x1b[0m", color as u8)
+}
+
+/// Returns text in a colour if standard output is a terminal with colours.
+pub fn colored_output(color: TerminalColor, text: &str) -> String {
+    colored(&io::stdout(), color, text)
 }
 
 /// Prints a line to standard error. What cannot be written there has no reader, and changes no status.

@@ -522,7 +522,7 @@ fn data_goes_to_a_file_or_to_standard_output() {
             .unwrap_or_else(|why| panic!("{arguments:?}: {why}"));
     }
     for (arguments, rest, heading) in [
-        (&["presets"][..], &[][..], "name,specification,source"),
+        (&["presets"][..], &[][..], "name,group,specification,sources"),
         (&traffic, &[], "from,"),
         (&several, &program, "machine,virtual_time_ps,"),
     ] {

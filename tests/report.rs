@@ -240,7 +240,8 @@ fn a_page_has_everything_and_needs_nothing() {
     let address = format!("<a href=\"vscode://file{}/", sources.canonicalize().unwrap().display());
     assert!(linked.contains(&address) && !text.contains("vscode:"), "{address}");
     let head = text.split("</header>").next().unwrap();
-    assert!(head.contains("<code>xsim run --mn ") && head.contains(" UTC</p>"), "{head}");
+    assert!(head.contains("<code>xsim run --") && head.contains(" --mn=star:l=1us "), "{head}");
+    assert!(head.contains(" UTC</p>"), "{head}");
     // Sorted by a button, numbers by their values; pictures have a text; nothing comes from elsewhere.
     assert!(text.contains("<th scope=\"col\" class=\"number\"><button type=\"button\">calls</button></th>"));
     assert!(
@@ -385,7 +386,7 @@ fn what_is_no_report_is_refused_with_its_name() {
         .refuses(1, "version 2, from a later xsim");
     let without = run("barrier", 2, &[MACHINE]);
     report(&[&without, &"-o", &"/nonexistent/page.html"])
-        .refuses(1, "cannot write the page /nonexistent/page.html");
+        .refuses(1, "'/nonexistent/page.html' cannot be written");
     let output = report(&[&without]).success();
     assert!(output.stdout.contains("without -xsim-profile"), "{output}");
     report(&[&without, &"-o", &"page.docx"])

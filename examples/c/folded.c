@@ -26,8 +26,8 @@ int main(int argc, char **argv)
         XSIM_SAMPLE(1, 3, 0.0)
             for (int i = 1; i < CELLS; i++)
                 field[i] = 0.5 * (field[i] + field[i - 1]) + edge;
-            MPI_Sendrecv_replace(&edge, 1, MPI_DOUBLE, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
-                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(&edge, 1, MPI_DOUBLE, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
+                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (rank == 0)
         printf("%d ranks swept %.1f GiB %d times\n", size, (double)size * CELLS * sizeof *field / (1 << 30),

@@ -28,7 +28,7 @@ const CODE_ENDINGS: &[&str] =
     &["rs", "c", "h", "cc", "cpp", "f90", "sh", "run", "py", "js", "css", "toml", "aspen", "txt"];
 
 /// Folders of inputs that a tool has written, one a line.
-const DATA: &[&str] = &["target", "proptest-regressions", "corpus", "fuzz/artifacts"];
+const DATA: &[&str] = &["target", "proptest-regressions", "corpus", "fuzz/artifacts", "presets"];
 
 /// Words that begin no documentation of an item: a function's begins with a verb.
 const QUESTIONS: &[&str] = &["What", "Whether", "How", "Of", "Where", "Which", "Who"];

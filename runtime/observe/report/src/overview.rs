@@ -200,14 +200,14 @@ pub fn command(report: &RunReport) -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     };
+    // Behind `=`, as the next word may be the program.
     let of_option = |(option, value): (&String, &String)| match value.as_str() {
-        "on" => vec![format!("--{option}")],
-        "off" => vec![format!("--{option}=off")],
-        _ => vec![format!("--{option}"), value.clone()],
+        "on" => format!("--{option}"),
+        _ => format!("--{option}={value}"),
     };
     let mut words = vec![name.clone()];
     if name.rsplit('/').next() != Some("xsim") {
-        let options = report.host.options.iter().flat_map(of_option);
+        let options = report.host.options.iter().map(of_option);
         words = ["xsim", "run"].map(str::to_owned).into_iter().chain(options).chain(words).collect();
     }
     words.extend(rest.iter().cloned());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The hosts of a file, in order: each is a node of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct HostSlots {
+pub(crate) struct HostList {
     hosts: Vec<HostSlots>,
 }
 
@@ -17,21 +17,21 @@ struct HostSlots {
     slots: Option<u32>,
 }
 
-impl HostSlots {
+impl HostList {
     /// Reads the file at a path.
-    pub(crate) fn read(path: &Path) -> Result<HostSlots, MachineError> {
+    pub(crate) fn read(path: &Path) -> Result<HostList, MachineError> {
         let about = |why: String| MachineError::new(format!("the hostfile '{}' {why}", path.display()));
         let text = engine::text::read(path, engine::text::LIST)
             .map_err(|why| about(format!("cannot be read: {why}")))?;
-        HostSlots::parse(&text).map_err(about)
+        HostList::parse(&text).map_err(about)
     }
 
-    /// Reads lines such as `node1 slots=4`, `node1:4` or `node1`. HostSlots named again have more slots: those
+    /// Reads lines such as `node1 slots=4`, `node1:4` or `node1`. HostList named again have more slots: those
     /// stated, or one for each time.
     ///
     /// # Errors
     /// Continues "the hostfile X ...".
-    pub(crate) fn parse(text: &str) -> Result<HostSlots, String> {
+    pub(crate) fn parse(text: &str) -> Result<HostList, String> {
         let mut hosts: Vec<HostSlots> = Vec::new();
         let mut known: FxHashMap<String, usize> = FxHashMap::default();
         let mut repeated = Vec::new();
@@ -55,7 +55,7 @@ impl HostSlots {
         if hosts.is_empty() {
             return Err("names no host; write one a line, such as 'node1 slots=4' or 'node1:4'".to_owned());
         }
-        Ok(HostSlots { hosts })
+        Ok(HostList { hosts })
     }
 
     /// Returns the node and the slot of each rank, on nodes of `places` places: hosts fill up in order,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn dealt(text: &str, ranks: u32, places: u32, by_node: bool) -> Vec<(u32, u32)> {
-        HostSlots::parse(text).unwrap().deal(ranks, places, by_node).unwrap()
+        HostList::parse(text).unwrap().deal(ranks, places, by_node).unwrap()
     }
 
     const SIX: [(u32, u32); 6] = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)];
@@ -180,14 +180,14 @@ mod tests {
             ("a cores=4", "'cores=4' after a host, where slots=N can be"),
             ("a:2 slots=2", "gives the slots of 'a' twice in line 1"),
         ] {
-            let error = HostSlots::parse(text).unwrap_err();
+            let error = HostList::parse(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
-        let few = HostSlots::parse("a:2\nb:2").unwrap().deal(5, 4, false).unwrap_err();
+        let few = HostList::parse("a:2\nb:2").unwrap().deal(5, 4, false).unwrap_err();
         assert!(few.contains("has 4 slots on 2 hosts for 5 ranks; add hosts or slots"), "{few}");
-        let many = HostSlots::parse("a:5").unwrap().deal(5, 4, false).unwrap_err();
+        let many = HostList::parse("a:5").unwrap().deal(5, 4, false).unwrap_err();
         assert!(many.contains("gives 'a' 5 slots, but a node of the machine has 4 places"), "{many}");
         let endless = "a:4294967295\n".repeat(3);
-        assert!(HostSlots::parse(&endless).unwrap().deal(1, 4, true).is_err());
+        assert!(HostList::parse(&endless).unwrap().deal(1, 4, true).is_err());
     }
 }

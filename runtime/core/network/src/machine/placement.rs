@@ -24,7 +24,7 @@ pub enum PlacementRule {
     File(PathBuf),
     /// A file of hosts, which are nodes, and the rule by which ranks take their slots: block, round-robin or
     /// socket.
-    HostList(PathBuf, Box<PlacementRule>),
+    Hosts(PathBuf, Box<PlacementRule>),
 }
 
 /// Sizes of the parts of a machine that ranks are placed on.
@@ -45,7 +45,7 @@ impl std::fmt::Display for PlacementRule {
             PlacementRule::RoundRobin => f.write_str("round-robin"),
             PlacementRule::Socket => f.write_str("socket"),
             PlacementRule::File(path) => path.display().fmt(f),
-            PlacementRule::HostList(path, rule) => write!(f, "{rule} by {}", path.display()),
+            PlacementRule::Hosts(path, rule) => write!(f, "{rule} by {}", path.display()),
         }
     }
 }
@@ -99,7 +99,7 @@ impl PlacementRule {
     /// Returns how many endpoints a machine with nodes of this size needs: more than the ranks where hosts
     /// are left empty.
     pub(super) fn needed(&self, ranks: u32, node: u32) -> Result<u32, MachineError> {
-        let PlacementRule::HostList(path, rule) = self else { return Ok(ranks) };
+        let PlacementRule::Hosts(path, rule) = self else { return Ok(ranks) };
         let dealt = HostList::read(path)?.deal(ranks, node, **rule == PlacementRule::RoundRobin);
         let dealt = dealt.map_err(|why| about_hosts(path, &why))?;
         let last = dealt.iter().map(|&(node, _)| node).max().unwrap_or(0);
@@ -124,7 +124,7 @@ impl PlacementRule {
                 let places = (0..ranks).map(|rank| rank / group * group + in_node(rank % group));
                 Ok(Placement::Table(places.map(Endpoint).collect()))
             }
-            PlacementRule::HostList(path, rule) => {
+            PlacementRule::Hosts(path, rule) => {
                 let hosts = HostList::read(path)?;
                 let dealt = hosts.deal(ranks, group, **rule == PlacementRule::RoundRobin);
                 let dealt = dealt.map_err(|why| about_hosts(path, &why))?;

@@ -20,11 +20,6 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*))? };
 }
 
-/// Returns text in a colour if standard output is a terminal with colours.
-pub fn colored_output(color: TerminalColor, text: &str) -> String {
-    colored(&io::stdout(), color, text)
-}
-
 /// Prints a line to standard error.
 macro_rules! note {
     ($($text:tt)*) => { $crate::output::remark(format_args!($($text)*)) };

@@ -26,7 +26,7 @@ impl HostList {
         HostList::parse(&text).map_err(about)
     }
 
-    /// Reads lines such as `node1 slots=4`, `node1:4` or `node1`. HostList named again have more slots: those
+    /// Reads lines such as `node1 slots=4`, `node1:4` or `node1`. Hosts named again have more slots: those
     /// stated, or one for each time.
     ///
     /// # Errors

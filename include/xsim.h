@@ -63,7 +63,7 @@ int xsim_real_rank(void);
 // Returns how many native processes the run has.
 int xsim_real_size(void);
 
-// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
+// Returns memory that all ranks share which ask for it at one place of the program: `file` and `line` (see
 // XSIM_SHARED_MALLOC) and size. For large arrays whose contents do not matter to the result: they cost their
 // size once, however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
 void *xsim_shared_malloc(size_t bytes,
@@ -87,8 +87,10 @@ void xsim_shared_free(void *block);
 // Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
 // ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead. It runs
 // `count` times, or more until the standard error of its mean cost is below `precision` times the mean (if
-// that is above 0). With `global` all ranks share the samples, otherwise each rank has its own. What a block
-// costs is the computation charged in it, so that waiting inside MPI calls is left out.
+// that is above 0).
+//
+// With `global` all ranks share the samples, otherwise each rank has its own. What a block costs is the
+// computation charged in it, so that waiting inside MPI calls is left out.
 int xsim_sample(const char *file,
                 int line,
                 int global,

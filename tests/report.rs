@@ -390,7 +390,7 @@ fn what_is_no_report_is_refused_with_its_name() {
     let output = report(&[&without]).success();
     assert!(output.stdout.contains("without -xsim-profile"), "{output}");
     report(&[&without, &"-o", &"page.docx"])
-        .refuses(2, "the name page.docx says no format: it ends in .html for a page, in .txt, .md or .csv");
+        .refuses(2, "page.docx says no format: it ends in .html for a page, in .txt, .md, .csv or .json");
     report(&[&without, &without, &"-o", &"page.html"]).refuses(2, "differences of two runs are text");
     let values = without.with_file_name("run.csv");
     report(&[&without, &"-o", &values]).success();

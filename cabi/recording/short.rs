@@ -226,10 +226,10 @@ fn rule(function: Function) -> Option<WaitRule> {
 
 /// Facts about a call of a program, for profiles.
 pub trait CallVolume {
-    /// The communicator of those who wait for each other: that of the call, or of its window.
+    /// Returns the communicator of those who wait for each other: that of the call, or of its window.
     fn members(&self, objects: &Objects) -> Option<usize>;
 
-    /// The root that the call names; a rank of nobody where there is none.
+    /// Returns the root that the call names; a rank of nobody where there is none.
     fn root(&self) -> i32;
 
     /// Returns the bytes that counts and datatypes say the call sends; 0 where they are wrong. The world must

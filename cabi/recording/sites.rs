@@ -175,7 +175,7 @@ unsafe extern "C" fn unwind_frame(context: *mut c_void, search: *mut c_void) -> 
     STOP
 }
 
-/// The innermost return address outside our own code, and where it stands on the stack.
+/// Returns the innermost return address outside our own code, and where it stands on the stack.
 #[inline(never)]
 fn unwind(own: &Range<usize>) -> Option<(usize, usize)> {
     let mut search = FrameSearch { own, inside: false, found: None };

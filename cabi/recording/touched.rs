@@ -307,7 +307,7 @@ impl Touched {
 
 /// The memory that a call of a program touches.
 pub trait TouchesMemory {
-    /// The memory that the call touches in this buffer; `None` of none.
+    /// Returns the memory that the call touches in this buffer; `None` of none.
     fn region(&self, touched: &Touched) -> Option<Region>;
 
     /// Returns `true` if the call has one address for both of these buffers, and anything in them.

@@ -26,7 +26,7 @@ pub struct ArgumentRegisters<H> {
 pub type Handles = SmallVec<[usize; 4]>;
 
 impl<H: Host> ArgumentRegisters<H> {
-    /// The words of an entry point.
+    /// Returns the words of an entry point.
     pub fn of(function: Function, form: ArgumentForm, given: &[u64]) -> ArgumentRegisters<H> {
         ArgumentRegisters::at(function, form, given.as_ptr() as usize)
     }
@@ -62,18 +62,18 @@ impl<H: Host> ArgumentRegisters<H> {
         self.frame = words.as_ptr() as usize;
     }
 
-    /// The word of a parameter; 0 of one that this variant does not have.
+    /// Returns the word of a parameter; 0 of one that this variant does not have.
     pub fn word(&self, index: usize) -> u64 {
         self.plan.words[index].map_or(0, |place| self.word_in(place))
     }
 
-    /// The word at a place; 0-based, the lengths of Fortran's texts are behind the parameters.
+    /// Returns the word at a place; 0-based, the lengths of Fortran's texts are behind the parameters.
     #[inline]
     pub fn word_in(&self, place: usize) -> u64 {
         load(Addr(self.frame).offset(8 * place as i64))
     }
 
-    /// The parameter with an index in the table.
+    /// Returns the parameter with an index in the table.
     pub fn parameter(&self, index: usize) -> &'static RecordedParameter {
         &self.plan.parameters[index]
     }
@@ -134,12 +134,12 @@ impl<H: Host> ArgumentRegisters<H> {
         }
     }
 
-    /// A number that the call is given.
+    /// Returns a number that the call is given.
     pub fn scalar(&self, index: usize) -> i64 {
         if self.form.fortran { self.number(index, 0) } else { self.word(index) as i64 }
     }
 
-    /// A handle that the call is given.
+    /// Returns a handle that the call is given.
     pub fn object_handle(&self, index: usize) -> usize {
         if self.form.fortran { self.handle(index, 0) } else { self.word(index) as usize }
     }
@@ -177,7 +177,7 @@ impl<H: Host> ArgumentRegisters<H> {
         if self.form.fortran { store(at, handle as i32) } else { store(at, handle) }
     }
 
-    /// The communicator, if the function has one.
+    /// Returns the communicator, if the function has one.
     pub fn comm(&self) -> Option<usize> {
         self.plan.comm.map(|comm| {
             if self.parameter(comm).direction == ArgumentIntent::In {
@@ -236,7 +236,7 @@ impl<H: Host> ArgumentRegisters<H> {
             .is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
     }
 
-    /// The address of a buffer, in C's terms: `MPI_IN_PLACE` and `MPI_BOTTOM` are those of C.
+    /// Returns the address of a buffer, in C's terms: `MPI_IN_PLACE` and `MPI_BOTTOM` are those of C.
     pub fn buffer_at(&self, index: usize) -> usize {
         let given = Addr(self.word(index) as usize);
         let at = match (self.form.fortran, self.form.descriptors) {
@@ -520,7 +520,7 @@ impl<H: Host> ArgumentRegisters<H> {
         if is_index && number > 0 { number - 1 } else { number }
     }
 
-    /// The receive that a call itself is.
+    /// Returns the receive that a call itself is.
     fn received_here(&self, before: &Handles, objects: &TracedObjects<H>) -> Option<Pending> {
         if !self.plan.receives {
             return None;

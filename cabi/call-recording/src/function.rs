@@ -8,7 +8,7 @@ impl Function {
         // SAFETY: the enumeration counts from 0 to below `COUNT`, in words of this size.
         ((number as usize) < COUNT).then(|| unsafe { std::mem::transmute::<u32, Function>(number) })
     }
-    /// The C name, `MPI_Send`.
+    /// Returns the C name, `MPI_Send`.
     #[inline]
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
@@ -24,7 +24,7 @@ impl Function {
     pub const fn is(self, property: Property) -> bool {
         PROPERTIES[self as usize] & property as u8 != 0
     }
-    /// The name of the `index`th argument in the standard.
+    /// Returns the name of the `index`th argument in the standard.
     pub fn argument(self, index: usize) -> &'static str {
         ARGUMENTS[self as usize].get(index).copied().unwrap_or("argument")
     }

@@ -19,10 +19,10 @@ pub trait Host: 'static {
     /// Element `k` of an array of handles as C has them.
     fn handle(class: Option<Class>, at: Addr, k: usize) -> usize;
 
-    /// A number in the memory of the program, which may be a constant.
+    /// Returns a number in the memory of the program, which may be a constant.
     fn number(parameter: &RecordedParameter, number: i32) -> i32;
 
-    /// The handle that a request gets in place of one that several have; `None` if it has its own.
+    /// Returns the handle that a request gets in place of one that several have; `None` if it has its own.
     fn distinct(request: usize) -> Option<usize>;
 
     /// Notes that a handle is that of no object any more.
@@ -46,19 +46,19 @@ pub trait Host: 'static {
     /// Fortran's argument for a text, in a descriptor: the text and its length.
     fn fortran_text(given: Addr) -> (Addr, usize);
 
-    /// The calling rank in the world.
+    /// Returns the calling rank in the world.
     fn world() -> RelativeBase;
 
     /// Returns what the calling rank is in a communicator; `None` if it is no member or the handle is none.
     fn position(comm: usize) -> Option<RelativeBase>;
 
-    /// A communicator as the calling rank sees it; `None` if the handle is none.
+    /// Returns a communicator as the calling rank sees it; `None` if the handle is none.
     fn membership(comm: usize) -> Option<Membership>;
 
     /// Returns `true` if memory is attached to a window and detached while it is there.
     fn is_dynamic(window: usize) -> bool;
 
-    /// The context of a communicator.
+    /// Returns the context of a communicator.
     fn context(comm: usize) -> Option<u32>;
 
     /// Returns how many neighbours send to the calling rank in a communicator, and how many it sends to.
@@ -67,9 +67,9 @@ pub trait Host: 'static {
     /// Returns how many dimensions the grid of a communicator has; `None` if it has no grid.
     fn dimensions(comm: usize) -> Option<usize>;
 
-    /// The size and the extent of a datatype.
+    /// Returns the size and the extent of a datatype.
     fn datatype(handle: usize) -> Option<(u64, i64)>;
 
-    /// The world rank of a source in a communicator of the calling rank.
+    /// Returns the world rank of a source in a communicator of the calling rank.
     fn source(comm: usize, source: i32) -> Option<u32>;
 }

@@ -179,7 +179,7 @@ fn key(class: Class, handle: usize) -> u64 {
 /// Predefined handles are below this.
 pub const PREDEFINED: usize = 0x1000;
 
-/// The name of a predefined handle; O(1).
+/// Returns the name of a predefined handle; O(1).
 #[inline]
 pub fn name(handle: usize) -> Option<&'static str> {
     static NAMES: LazyLock<Vec<Option<&'static str>>> = LazyLock::new(|| {
@@ -386,7 +386,7 @@ pub struct RelativeBase {
     pub peers: u32,
 }
 
-/// The size and the extent of a datatype.
+/// Returns the size and the extent of a datatype.
 pub fn size_and_extent<H: Host>(datatype: usize) -> [u64; 2] {
     H::datatype(datatype).map_or([0; 2], |(size, extent)| [size, extent as u64])
 }

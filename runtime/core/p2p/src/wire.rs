@@ -144,7 +144,7 @@ impl Wire {
     pub fn lookahead(&self) -> Span {
         self.way + self.overheads.send
     }
-    /// A lower bound on what an acknowledgement takes, which costs no processor anything.
+    /// Returns a lower bound on what an acknowledgement takes, which costs no processor anything.
     pub fn way_back(&self) -> Span {
         self.way
     }

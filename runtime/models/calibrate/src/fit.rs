@@ -84,7 +84,7 @@ impl Fit {
 }
 
 impl Segment {
-    /// A bound on what the line may be off by at a size.
+    /// Returns a bound on what the line may be off by at a size.
     fn within(&self, bytes: u64) -> f64 {
         self.latency.within + self.per_byte.within * bytes as f64
     }

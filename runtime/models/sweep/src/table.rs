@@ -52,7 +52,7 @@ impl SweepTable {
         Ok(table)
     }
 
-    /// The names of what is varied.
+    /// Returns the names of what is varied.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }

@@ -193,7 +193,7 @@ impl<'a> GeneratedCall<'a> {
         }
     }
 
-    /// The function without what tells nonblocking and persistent forms apart: `alltoallv`.
+    /// Returns the function without what tells nonblocking and persistent forms apart: `alltoallv`.
     pub fn base(&self) -> String {
         let name = self.signature.name.trim_start_matches("MPI_").trim_end_matches("_init");
         let lower = name.to_lowercase();

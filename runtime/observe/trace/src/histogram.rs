@@ -125,7 +125,7 @@ impl Histogram {
         self.sum
     }
 
-    /// The mean square of the distances from the mean, in picoseconds squared, as exact as squares of
+    /// Returns the mean square of the distances from the mean, in picoseconds squared, as exact as squares of
     /// nanoseconds are.
     pub fn variance(&self) -> f64 {
         let count = self.count.max(1) as f64;

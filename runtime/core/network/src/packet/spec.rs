@@ -78,7 +78,7 @@ impl PacketSpec {
         Ok(PacketSpec { text: level.to_string(), kind, parameters, common })
     }
 
-    /// The text it was read from.
+    /// Returns the text it was read from.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -50,7 +50,7 @@ pub trait Topology: Send + Sync {
     fn radix(&self) -> u32;
     /// Returns what is cabled to a port; `Nothing` for ports that a router does not have.
     fn neighbor(&self, router: u32, port: u32) -> Neighbor;
-    /// The router and port an endpoint is cabled to.
+    /// Returns the router and port an endpoint is cabled to.
     fn attachment(&self, endpoint: u32) -> (u32, u32);
     /// Returns `true` if an endpoint works: nobody sends to one that does not, nor does it send.
     fn works(&self, _endpoint: u32) -> bool {
@@ -69,7 +69,7 @@ pub trait Topology: Send + Sync {
     fn row(&self) -> u32 {
         (0..self.routers()).take_while(|&router| self.group(router) == self.group(0)).count() as u32
     }
-    /// The first router of each level, from the endpoints up, where the topology has levels; else nothing.
+    /// Returns the first router of each level, from the endpoints up, where the topology has levels; else nothing.
     fn levels(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -116,7 +116,7 @@ pub trait Paths: Topology {
     fn detour(&self, index: u32) -> u32 {
         index
     }
-    /// The most links a path with a detour passes.
+    /// Returns the most links a path with a detour passes.
     fn detour_links(&self) -> u32 {
         2 * self.diameter()
     }

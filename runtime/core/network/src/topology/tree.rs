@@ -39,7 +39,7 @@ impl TreeTopology {
         (0..=self.depth).map(move |height| degree.pow(height))
     }
 
-    /// The mean hop count over ordered pairs of different leaves.
+    /// Returns the mean hop count over ordered pairs of different leaves.
     fn average_hops(&self) -> f64 {
         let n = u128::from(self.leaves);
         let (mut sum, mut closer) = (0u128, n);

@@ -60,7 +60,7 @@ impl PacketTorus {
         self.wraps[dimension]
     }
 
-    /// The router an endpoint is at, and its port there.
+    /// Returns the router an endpoint is at, and its port there.
     #[inline]
     pub(crate) fn home(&self, endpoint: u32) -> (u32, u32) {
         let (router, index) = self.concentration.split(endpoint);

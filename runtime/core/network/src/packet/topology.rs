@@ -69,7 +69,7 @@ pub trait Topology: Send + Sync {
     fn row(&self) -> u32 {
         (0..self.routers()).take_while(|&router| self.group(router) == self.group(0)).count() as u32
     }
-    /// Returns the first router of each level, from the endpoints up, where the topology has levels; else nothing.
+    /// Returns the first router of each level, from the endpoints up; nothing if there are no levels.
     fn levels(&self) -> Vec<u32> {
         Vec::new()
     }

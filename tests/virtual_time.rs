@@ -173,8 +173,8 @@ fn a_timer_sends_its_rank_signals_at_virtual_times() {
     assert_eq!(output.status.code(), Some(128 + libc::SIGALRM), "{output}");
 }
 
-/// On one process: others of the host that wait without sleeping slow the calls between intervals, whose cost is
-/// measured when the run begins.
+/// On one process: others of the host that wait without sleeping slow the calls between intervals, whose cost
+/// is measured when the run begins.
 #[test]
 fn computation_between_calls_costs_what_it_costs_alone() {
     for ranks in [1, 4] {

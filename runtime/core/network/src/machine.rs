@@ -11,7 +11,6 @@ mod storage;
 pub use error::MachineError;
 pub(crate) use error::MachineText;
 pub use overheads::{CopyCost, Overheads};
-use placement::PlaceSizes;
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, Preset, PresetPingPong, preset, preset_names, presets};
 pub use share::Share;
@@ -28,6 +27,8 @@ use crate::packet::PacketSpec;
 use crate::spec::{BuiltLevels, LevelSpec, NetworkSpec, RankLevels};
 use engine::{Span, Time};
 use file::Described;
+use placement::{PlaceSizes, PlacedHosts};
+use std::path::PathBuf;
 
 impl Overheads {
     /// Returns when a message leaves an interface that is free at `free` and whose processor begins to send
@@ -51,6 +52,8 @@ pub struct Machine {
     pub network: NetworkSpec,
     /// Rule that places ranks on endpoints.
     pub placement: PlacementRule,
+    /// File of hosts, which are nodes; ranks take their slots by the rule of placement.
+    pub hostfile: Option<PathBuf>,
     /// Simulated processor time for a unit of host time.
     pub processor_factor: f64,
     /// Floating-point operations that a rank's processor does in a second, if the machine says so.
@@ -127,7 +130,17 @@ impl Machine {
 
     fn described(Described { name, source, network, host }: Described) -> Machine {
         let RankLevels { overheads, placement, processor_factor, flop_rate, storage } = host;
-        Machine { name, source, network, placement, processor_factor, flop_rate, overheads, storage }
+        Machine {
+            name,
+            source,
+            network,
+            placement,
+            hostfile: None,
+            processor_factor,
+            flop_rate,
+            overheads,
+            storage,
+        }
     }
 
     /// Builds the machine for `ranks` ranks.
@@ -136,14 +149,21 @@ impl Machine {
     /// topology, latencies that pass 2^62 ps across the network, a placement that does not fit.
     pub fn build(&self, ranks: u32) -> Result<Built, MachineError> {
         let mut network = self.build_network(ranks)?;
-        let needed = self.placement.needed(ranks, network.sizes.node)?;
-        // A network of fixed size stays as it is: the placement then names the host that it has no node for.
-        if u64::from(needed) > network.sizes.endpoints
-            && let Ok(larger) = self.build_network(needed)
-        {
-            network = larger;
-        }
-        let placement = self.placement.build(ranks, network.sizes)?;
+        let placement = match &self.hostfile {
+            None => self.placement.build(ranks, network.sizes)?,
+            Some(path) => {
+                let hosts = PlacedHosts::read(path, &self.placement, ranks, network.sizes.node)?;
+                let needed = hosts.endpoints()?;
+                // A network of fixed size stays as it is: the placement then names the host that it has no
+                // node for.
+                if u64::from(needed) > network.sizes.endpoints
+                    && let Ok(larger) = self.build_network(needed)
+                {
+                    network = larger;
+                }
+                hosts.build(network.sizes)?
+            }
+        };
         let ranks_per_node = if matches!(placement, Placement::Block) { network.sizes.node } else { 1 };
         Ok(self.built(network, placement, ranks_per_node))
     }
@@ -218,7 +238,7 @@ fn presets_or_file(word: &str) -> String {
 }
 
 impl std::fmt::Display for Machine {
-    /// In the grammar that `Machine::parse` reads (a placement file excepted, which only machine files name).
+    /// In the grammar that `Machine::parse` reads (a placement file and a hostfile excepted).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Overheads { send, receive, gap, eager_limit, reduce, copy } = self.overheads;
         let spans = [("o_send", send), ("o_recv", receive), ("gap", gap)];

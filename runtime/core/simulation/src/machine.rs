@@ -20,7 +20,7 @@ pub fn select(options: &Options) -> Result<Machine, String> {
                 options.hostfile
             ));
         }
-        machine.placement = PlacementRule::Hosts((&options.hostfile).into(), Box::new(machine.placement));
+        machine.hostfile = Some((&options.hostfile).into());
     }
     if options.given.contains_key("proc") {
         machine.processor_factor = options.proc;
@@ -36,7 +36,8 @@ pub fn select(options: &Options) -> Result<Machine, String> {
 
 /// Returns what a report calls the machine: its specification, after the name if it has one of its own.
 pub fn label(options: &Options, specification: &str) -> String {
-    let named = network::preset(&options.machine).is_some() || options.machine.ends_with(".toml");
+    let named =
+        network::preset_names().any(|name| name == options.machine) || options.machine.ends_with(".toml");
     if named { format!("{} ({specification})", options.machine) } else { specification.to_owned() }
 }
 

@@ -2,7 +2,7 @@
 
 mod hosts;
 
-pub(super) use hosts::HostList;
+pub(super) use hosts::PlacedHosts;
 
 use super::MachineError;
 use crate::divisor::Divisor;
@@ -22,9 +22,6 @@ pub enum PlacementRule {
     Socket,
     /// A file with one endpoint number a line, line r for rank r; blank lines and `#` comments are skipped.
     File(PathBuf),
-    /// A file of hosts, which are nodes, and the rule by which ranks take their slots: block, round-robin or
-    /// socket.
-    Hosts(PathBuf, Box<PlacementRule>),
 }
 
 /// Sizes of the parts of a machine that ranks are placed on.
@@ -45,7 +42,6 @@ impl std::fmt::Display for PlacementRule {
             PlacementRule::RoundRobin => f.write_str("round-robin"),
             PlacementRule::Socket => f.write_str("socket"),
             PlacementRule::File(path) => path.display().fmt(f),
-            PlacementRule::Hosts(path, rule) => write!(f, "{rule} by {}", path.display()),
         }
     }
 }
@@ -96,18 +92,6 @@ impl Placement {
 }
 
 impl PlacementRule {
-    /// Returns how many endpoints a machine with nodes of this size needs: more than the ranks where hosts
-    /// are left empty.
-    pub(super) fn needed(&self, ranks: u32, node: u32) -> Result<u32, MachineError> {
-        let PlacementRule::Hosts(path, rule) = self else { return Ok(ranks) };
-        let dealt = HostList::read(path)?.deal(ranks, node, **rule == PlacementRule::RoundRobin);
-        let dealt = dealt.map_err(|why| about_hosts(path, &why))?;
-        let last = dealt.iter().map(|&(node, _)| node).max().unwrap_or(0);
-        let needed = (u64::from(last) + 1) * u64::from(node);
-        u32::try_from(needed)
-            .map_err(|_| about_hosts(path, "needs more than 2^32 endpoints; name fewer hosts"))
-    }
-
     /// Places `ranks` ranks on the endpoints of a machine.
     pub(crate) fn build(&self, ranks: u32, sizes: PlaceSizes) -> Result<Placement, MachineError> {
         let PlaceSizes { endpoints, node: group, .. } = sizes;
@@ -124,28 +108,6 @@ impl PlacementRule {
                 let places = (0..ranks).map(|rank| rank / group * group + in_node(rank % group));
                 Ok(Placement::Table(places.map(Endpoint).collect()))
             }
-            PlacementRule::Hosts(path, rule) => {
-                let hosts = HostList::read(path)?;
-                let dealt = hosts.deal(ranks, group, **rule == PlacementRule::RoundRobin);
-                let dealt = dealt.map_err(|why| about_hosts(path, &why))?;
-                let nodes = endpoints / u64::from(group);
-                if let Some((node, _)) = dealt.iter().find(|(node, _)| u64::from(*node) >= nodes) {
-                    let why = format!(
-                        "names '{}' as host {}, but the machine has {nodes} nodes; make the machine \
-                         larger, or leave hosts out",
-                        hosts.name(*node),
-                        node + 1
-                    );
-                    return Err(about_hosts(path, &why));
-                }
-                let in_node = match **rule {
-                    PlacementRule::Socket => Some(socket_index(sizes)?),
-                    _ => None,
-                };
-                let place = |slot| in_node.as_ref().map_or(slot, |index| index(slot));
-                let places = dealt.iter().map(|&(node, slot)| Endpoint(node * group + place(slot)));
-                Ok(Placement::Table(places.collect()))
-            }
             PlacementRule::File(path) => {
                 let text = engine::text::read(path, engine::text::LIST).map_err(|why| {
                     MachineError::new(format!(
@@ -159,10 +121,6 @@ impl PlacementRule {
             }
         }
     }
-}
-
-fn about_hosts(path: &std::path::Path, why: &str) -> MachineError {
-    MachineError::new(format!("the hostfile '{}' {why}", path.display()))
 }
 
 /// Returns the index in its node of a node's n-th rank, dealt over the node's sockets.

@@ -1,12 +1,77 @@
 //! Files of hosts, in the forms of Open MPI and MPICH, and the nodes and slots that ranks take by them.
 
+use super::{PlaceSizes, Placement, PlacementRule, socket_index};
 use crate::machine::MachineError;
+use crate::message::Endpoint;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
+/// The ranks of a run on the hosts of a file.
+pub(crate) struct PlacedHosts<'a> {
+    path: &'a Path,
+    rule: &'a PlacementRule,
+    hosts: HostList,
+    /// Endpoints of a node.
+    node: u32,
+    /// The node and the slot of each rank.
+    dealt: Vec<(u32, u32)>,
+}
+
+impl<'a> PlacedHosts<'a> {
+    /// Reads the file at a path, and gives `ranks` ranks slots of nodes with `node` endpoints by a rule.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is wrong, too few slots, more slots than a node has endpoints.
+    pub(crate) fn read(
+        path: &'a Path,
+        rule: &'a PlacementRule,
+        ranks: u32,
+        node: u32,
+    ) -> Result<PlacedHosts<'a>, MachineError> {
+        let text = engine::text::read(path, engine::text::LIST)
+            .map_err(|why| about(path, &format!("cannot be read: {why}")))?;
+        let hosts = HostList::parse(&text).map_err(|why| about(path, &why))?;
+        let dealt = hosts.deal(ranks, node, *rule == PlacementRule::RoundRobin);
+        let dealt = dealt.map_err(|why| about(path, &why))?;
+        Ok(PlacedHosts { path, rule, hosts, node, dealt })
+    }
+
+    /// Returns how many endpoints the ranks need: more than the ranks where slots stay empty.
+    pub(crate) fn endpoints(&self) -> Result<u32, MachineError> {
+        let last = self.dealt.iter().map(|&(node, _)| node).max().unwrap_or(0);
+        u32::try_from((u64::from(last) + 1) * u64::from(self.node))
+            .map_err(|_| about(self.path, "needs more than 2^32 endpoints; name fewer hosts"))
+    }
+
+    /// Places the ranks on the endpoints of a machine, whose nodes have the size that they were dealt for.
+    pub(crate) fn build(&self, sizes: PlaceSizes) -> Result<Placement, MachineError> {
+        let nodes = sizes.endpoints / u64::from(self.node);
+        if let Some((node, _)) = self.dealt.iter().find(|(node, _)| u64::from(*node) >= nodes) {
+            let why = format!(
+                "names '{}' as host {}, but the machine has {nodes} nodes; make the machine larger, or \
+                 leave hosts out",
+                self.hosts.name(*node),
+                node + 1
+            );
+            return Err(about(self.path, &why));
+        }
+        let in_node = match self.rule {
+            PlacementRule::Socket => Some(socket_index(sizes)?),
+            _ => None,
+        };
+        let index = |slot| in_node.as_ref().map_or(slot, |index| index(slot));
+        let places = self.dealt.iter().map(|&(node, slot)| Endpoint(node * self.node + index(slot)));
+        Ok(Placement::Table(places.collect()))
+    }
+}
+
+fn about(path: &Path, why: &str) -> MachineError {
+    MachineError::new(format!("the hostfile '{}' {why}", path.display()))
+}
+
 /// The hosts of a file, in order: each is a node of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct HostList {
+struct HostList {
     hosts: Vec<HostSlots>,
 }
 
@@ -18,20 +83,12 @@ struct HostSlots {
 }
 
 impl HostList {
-    /// Reads the file at a path.
-    pub(crate) fn read(path: &Path) -> Result<HostList, MachineError> {
-        let about = |why: String| MachineError::new(format!("the hostfile '{}' {why}", path.display()));
-        let text = engine::text::read(path, engine::text::LIST)
-            .map_err(|why| about(format!("cannot be read: {why}")))?;
-        HostList::parse(&text).map_err(about)
-    }
-
     /// Reads lines such as `node1 slots=4`, `node1:4` or `node1`. Hosts named again have more slots: those
     /// stated, or one for each time.
     ///
     /// # Errors
     /// Continues "the hostfile X ...".
-    pub(crate) fn parse(text: &str) -> Result<HostList, String> {
+    fn parse(text: &str) -> Result<HostList, String> {
         let mut hosts: Vec<HostSlots> = Vec::new();
         let mut known: FxHashMap<String, usize> = FxHashMap::default();
         let mut repeated = Vec::new();
@@ -63,7 +120,7 @@ impl HostList {
     ///
     /// # Errors
     /// Too few slots, or more slots than a node has endpoints. Continues "the hostfile X ...".
-    pub(crate) fn deal(&self, ranks: u32, places: u32, by_node: bool) -> Result<Vec<(u32, u32)>, String> {
+    fn deal(&self, ranks: u32, places: u32, by_node: bool) -> Result<Vec<(u32, u32)>, String> {
         if let Some(host) = self.hosts.iter().find(|host| host.slots.is_some_and(|slots| slots > places)) {
             return Err(format!(
                 "gives '{}' {} slots, but a node of the machine has {places} {}; lower the slots, or \
@@ -102,7 +159,7 @@ impl HostList {
     }
 
     /// Returns the name of a node's host, if the file has one.
-    pub(crate) fn name(&self, node: u32) -> &str {
+    fn name(&self, node: u32) -> &str {
         self.hosts.get(node as usize).map_or("", |host| &host.name)
     }
 }

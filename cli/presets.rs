@@ -2,12 +2,16 @@
 
 use crate::failure::{Failure, USAGE};
 use crate::output;
+use ::report::table::{Align, Table};
+use ::report::wrap::wrapped;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use network::{Preset, describe_preset, nearest, preset, preset_names, presets};
 use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
+/// Columns of the manual's pages.
+const MAX_COLUMNS: usize = 100;
 /// Columns of the list's last column.
 const MAX_SUMMARY: usize = 90;
 
@@ -72,12 +76,14 @@ fn json() -> String {
 
 /// Returns all machines as comma-separated values (RFC 4180).
 fn csv() -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut table =
+        Table::new(&["name", "group", "specification", "sources"].map(|name| (name, Align::Left)));
     let row = |preset: Preset| {
-        let texts = [&*preset.group, &*preset.specification, &preset.sources.join("; ")].map(quoted);
-        format!("{},{}\n", preset.name, texts.join(","))
+        let texts = [preset.name, &*preset.group, &*preset.specification, &preset.sources.join("; ")];
+        texts.map(Into::into).to_vec()
     };
-    "name,group,specification,sources\n".to_owned() + &presets().into_iter().map(row).collect::<String>()
+    table.rows = presets().into_iter().map(row).collect();
+    table.csv()
 }
 
 /// Returns the list of machines, by groups.
@@ -98,8 +104,8 @@ fn list() -> String {
 /// Returns the page of the manual.
 fn markdown() -> String {
     let mut text = String::from(
-        "# Presets\n\n<!-- Made from runtime/core/network/presets by `xsim presets --markdown`; a test \
-         keeps it current. -->\n\nMachines known by name. \
+        "# Presets\n\n<!-- Made by `xsim presets --markdown` of runtime/core/network/presets; a test \
+         keeps it so. -->\n\nMachines known by name. \
          What no source states is marked as derived or assumed.\n",
     );
     for (group, presets) in groups() {
@@ -111,18 +117,16 @@ fn markdown() -> String {
             if !preset.title.is_empty() {
                 let nodes =
                     preset.nodes.map_or("any number of nodes".to_owned(), |nodes| format!("{nodes} nodes"));
-                let _ = writeln!(
-                    text,
-                    "{}: {nodes}, {} ranks a node, each {}.\n",
+                let sentence = format!(
+                    "{}: {nodes}, {} ranks a node, each {}.",
                     preset.title, preset.ranks, preset.rank
                 );
+                let _ = writeln!(text, "{}\n", wrapped(&sentence, MAX_COLUMNS).join("\n"));
             }
             let _ = writeln!(text, "    {}\n", preset.specification);
-            for source in &preset.sources {
-                let _ = writeln!(text, "- source: {source}");
-            }
-            for fact in &preset.assumed {
-                let _ = writeln!(text, "- {fact}");
+            let sources = preset.sources.iter().map(|source| format!("source: {source}"));
+            for item in sources.chain(preset.assumed.iter().cloned()) {
+                let _ = writeln!(text, "- {}", wrapped(&item, MAX_COLUMNS - 2).join("\n  "));
             }
         }
     }

@@ -2,11 +2,13 @@
 //! lines and pages, whole tables, links that lead somewhere, and one word for one thing. Exceptions stand in
 //! the lists below, which only shrink.
 
+#[path = "common/prose.rs"]
+mod prose;
+
+use prose::{MAX_PARAGRAPH_WORDS, MAX_SENTENCE_WORDS, sentences, without_code, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const MAX_SENTENCE_WORDS: usize = 35;
-const MAX_PARAGRAPH_WORDS: usize = 80;
 const MAX_LINE_COLUMNS: usize = 100;
 const MAX_PAGE_WORDS: usize = 1500;
 const MAX_README_WORDS: usize = 600;
@@ -157,34 +159,6 @@ fn blocks(text: &str) -> Vec<Block> {
         }
     }
     all.extend(open.take().map(|(at, text)| Block::Prose(at, text)));
-    all
-}
-
-/// Counts what has a letter or a digit.
-fn words(text: &str) -> usize {
-    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
-}
-
-/// Returns a text with `_` for each span of code, so that its dots end no sentence.
-fn without_code(text: &str) -> String {
-    text.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "_x_" }).collect()
-}
-
-/// Divides a text where `.`, `!` or `?` stands before a space and what is no small letter.
-fn sentences(text: &str) -> Vec<String> {
-    let mut all = vec![String::new()];
-    let words: Vec<&str> = text.split_whitespace().collect();
-    for (index, word) in words.iter().enumerate() {
-        let last = all.last_mut().unwrap();
-        last.push_str(word);
-        last.push(' ');
-        let ends =
-            word.trim_end_matches([')', '"', '*']).ends_with(['.', '!', '?']) && !word.ends_with("al.");
-        let begins = words.get(index + 1).is_none_or(|next| !next.starts_with(char::is_lowercase));
-        if ends && begins {
-            all.push(String::new());
-        }
-    }
     all
 }
 

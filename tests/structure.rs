@@ -10,6 +10,8 @@ mod calls;
 mod drawing;
 #[path = "structure/language.rs"]
 mod language;
+#[path = "common/prose.rs"]
+mod prose;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Counts of how comments and names read (the rules stand in CONTRIBUTING.md). A change may lower a number,
 //! never raise it.
 
+use super::prose::{self, MAX_PARAGRAPH_WORDS, MAX_SENTENCE_WORDS, without_code, words};
 use super::rust_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,10 +37,7 @@ const QUESTIONS: &[&str] = &["What", "Whether", "How", "Of", "Where", "Which", "
 /// Percent of the documented functions whose documentation begins with a verb, at least.
 const MIN_VERBS: usize = 76;
 
-/// Words of a sentence and of a paragraph, at most, as in the manual (`tests/manual.rs`).
-const MAX_SENTENCE_WORDS: usize = 35;
-const MAX_PARAGRAPH_WORDS: usize = 80;
-/// Sentences of comments on items that are longer.
+/// Sentences of comments on items that are longer than those of the manual.
 const MAX_LONG_SENTENCES: usize = 162;
 
 /// Plural nouns, and verbs that do not say what a function does: no documentation's verb.
@@ -161,29 +159,6 @@ fn descriptions_of_functions_begin_with_a_verb() {
     assert!(all > 5000 && 100 * verbs >= MIN_VERBS * all, "{verbs} of {all} begin with a verb");
 }
 
-/// Counts what has a letter or a digit; a span of code is one.
-fn words(text: &str) -> usize {
-    let plain = text.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "x" });
-    let plain: String = plain.collect();
-    plain.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
-}
-
-/// Counts the sentences of a paragraph that have more than [`MAX_SENTENCE_WORDS`].
-fn long_sentences(paragraph: &str) -> usize {
-    let mut sentences = vec![String::new()];
-    let all: Vec<&str> = paragraph.split_whitespace().collect();
-    for (at, word) in all.iter().enumerate() {
-        let last = sentences.last_mut().unwrap();
-        last.push_str(word);
-        last.push(' ');
-        let begins = all.get(at + 1).is_none_or(|next| !next.starts_with(char::is_lowercase));
-        if word.ends_with(['.', '!', '?']) && begins {
-            sentences.push(String::new());
-        }
-    }
-    sentences.iter().filter(|sentence| words(sentence) > MAX_SENTENCE_WORDS).count()
-}
-
 #[test]
 fn comments_on_items_have_short_sentences_and_paragraphs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -202,8 +177,10 @@ fn comments_on_items_have_short_sentences_and_paragraphs() {
                 paragraph.push_str(words_of);
                 continue;
             }
-            sentences += long_sentences(&paragraph);
-            if words(&paragraph) > MAX_PARAGRAPH_WORDS {
+            let prose = without_code(&paragraph);
+            sentences +=
+                prose::sentences(&prose).iter().filter(|one| words(one) > MAX_SENTENCE_WORDS).count();
+            if words(&prose) > MAX_PARAGRAPH_WORDS {
                 paragraphs.push(format!("{}:{at}", path.display()));
             }
             paragraph.clear();

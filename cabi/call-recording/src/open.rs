@@ -14,7 +14,7 @@ pub struct OpenCall<H> {
     pub function: Function,
     /// Within how many callbacks it is made, and by which thread.
     pub level: NestingLevel,
-    /// Its arguments.
+    /// The arguments of the call.
     pub words: ArgumentRegisters<H>,
     /// The virtual time at which it was entered; of a real run the time since the run began.
     pub entered: Time,

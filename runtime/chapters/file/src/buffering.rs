@@ -6,8 +6,8 @@
 //! asks for them); with the last of these the aggregator asks the servers for all of it at once, and their
 //! answer lets it answer the members (with their bytes, of a read), who go on to the next round.
 //!
-//! What each aggregator has to wait for the file's home says, where all members meet first. Times are all
-//! that comes of it: data is where it would be without.
+//! The file's home, where all members meet first, says what each aggregator has to wait for. Only times
+//! follow from it: data is where it would be without.
 
 use crate::access::{HomeAction, HomeReply, HomeRequest};
 use crate::direction::Direction;

@@ -11,7 +11,7 @@
 //! `serve.rs`) has its turn as accesses to windows have: the first thing that waits is an open decision
 //! (`p2p::chapter::arrivals`).
 //!
-//! What all do together (`meeting.rs`) waits at home until every member's part is there, and has its turn
+//! A collective operation (`meeting.rs`) waits at home until every member's part is there, and is served
 //! with the last. An answer either completes a request or lets the next thing of its operation be asked
 //! (`complete.rs`), the time at the servers of the machine (`storage.rs`, for all members of a collective
 //! access `buffering.rs`) last, unless a member has failed (`broken.rs`).

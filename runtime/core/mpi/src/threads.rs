@@ -4,8 +4,8 @@
 //! for, and one of the blocked threads does the rank's work, as a process with one thread does within its
 //! wait: it lets others in when they knock, and instead of sleeping.
 //!
-//! What the threads find in which order is the host's to say, as on any machine; a process in which one
-//! thread calls goes none of these ways.
+//! The host decides in which order threads find what, as on any machine; a process in which one thread calls
+//! goes none of these ways.
 
 use crate::order::question::{Open, Poll};
 use crate::order::threads::{Blocked, Door, Need};

@@ -4,7 +4,7 @@
 //! the counter; a long one is checked against CPU time, so that what other processes used while this one was
 //! preempted is not billed to the rank.
 //!
-//! What a preemption leaves behind, switches and caches that another process has filled, is CPU time of the
+//! The effects of a preemption, switches and caches that another process has filled, are CPU time of the
 //! thread: an interval that was interrupted is taken to last as long as the last undisturbed one that ended
 //! in the same function, if the rest can come from that.
 //!

@@ -1,9 +1,9 @@
 //! State that the kernel or the C library keeps for the process, private to each rank that changes it.
 //!
-//! When a rank that changed some of it suspends, its state is read and the process's own is put back; when it
-//! goes on, its state is put in place again. So the simulator and all other ranks run with the process's own
-//! state, and a program that changes nothing pays nothing: a switch comes here only behind one flag for all
-//! extras and a look at the floating-point register.
+//! The state of a rank that changed some of it is read when the rank suspends, and the process's own put
+//! back; when the rank goes on, its state is restored. So the simulator and all other ranks run with the
+//! process's own state. A program that changes nothing pays nothing: a switch comes here only behind one flag
+//! for all extras and a look at the floating-point register.
 //!
 //! State that needs no switch is looked up on request: processors here, signal handlers in
 //! [`crate::signals`].

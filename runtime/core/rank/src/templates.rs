@@ -4,7 +4,7 @@
 //! can have stacks of one length. When the usual one fits badly another is tried, or the stack at hand
 //! becomes one; one that no saved stack refers to any more is used again.
 //!
-//! What differs from a template is mostly in the same few lanes: these make a shape, and only memory of no
+//! Differences from a template are mostly in the same few lanes: these make a shape, and only memory of no
 //! shape is compared lane by lane.
 
 mod length;

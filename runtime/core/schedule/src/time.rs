@@ -5,7 +5,7 @@
 //! process alone has the segment that is everything and tells nobody. In each round a process sends at most
 //! one record to each other one.
 //!
-//! Who sends to whom follows from the schedule, so that both sides of a record know what it has. While all
+//! The schedule says who sends to whom, so that both sides of a record know what it has. While all
 //! clocks of all processes are equal, and messages of one size take the same time everywhere, nothing is
 //! sent.
 //!

@@ -5,8 +5,8 @@
 //! places of the program with their turns. Places that all have, or all of a kind (`family`), are one
 //! (`align`, `plan`).
 //!
-//! How often they are passed and what their calls say are numbers for which a rule is sought that gives all
-//! of them exactly (`quantity`, `linear`): in the rank, its place in a grid, the turn, with factors that are
+//! The number of passes and what their calls say are numbers for which a rule is sought that gives all of
+//! them exactly (`quantity`, `linear`): in the rank, its place in a grid, the turn, with factors that are
 //! formulas in the rank count (the crate `fit`). Before a result is given the plan has to make each of the
 //! traces again (`emit`).
 //!

@@ -10,7 +10,7 @@
 //! short plain one. Collectives are told sizes alone (`collective::Lengths`) and take the way of all others,
 //! which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers.
 //!
-//! What such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
+//! Calls of such a rank happen at the picosecond at which a program's would (`tests/aspen_run.rs` and
 //! `tests/replay.rs` compare them).
 //!
 //! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]),

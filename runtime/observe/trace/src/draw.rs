@@ -4,9 +4,9 @@
 //! would spread more than those that were recorded, and ranks that wait for the longest would wait longer; so
 //! they are drawn as far from the middle of the bin as the recorded deviation allows.
 //!
-//! Where ranks pass seldom, few draws are not yet like the histogram; so what ranks draw for the same call is
-//! stratified there: of 16 ranks one has the longest sixteenth of all times, as it was in the recording on
-//! the mean, and not sometimes none and sometimes three.
+//! Few draws are not yet like the histogram. So what ranks draw for the same call is stratified at calls that
+//! ranks pass seldom: of 16 ranks one has the longest sixteenth of all times, as in the recording on the
+//! mean, and not sometimes none and sometimes three.
 
 use crate::histogram::Summary;
 use engine::Span;

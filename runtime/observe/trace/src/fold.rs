@@ -6,8 +6,8 @@
 //! stack's top makes a loop of them. While the items that come are those of the loop at the top, only a place
 //! in it moves on ([`Cursor`]), at the cost of one comparison.
 //!
-//! When another item comes the loop's count is settled and the loop is an item like others, so that loops of
-//! loops are found in the same way.
+//! Another item settles the loop's count, and the loop is an item like others, so that loops of loops are
+//! found in the same way.
 //!
 //! Stacks, loops and bodies are kept once for all who share a [`Grammar`] (hash-consing): a stack is the
 //! number of its top, whose node names the one below. So a million ranks that do alike have one stack, and a

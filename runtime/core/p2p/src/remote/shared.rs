@@ -6,8 +6,8 @@
 //! process when it is sent, as on any network, since what lies there decides what may be received: the
 //! receiver's process has its flight.
 //!
-//! Of what has no such order, a step of a collective for one, the record waits at its sender until the
-//! arrival is known.
+//! A record without such an order, of a step of a collective for one, waits at its sender until the arrival
+//! is known.
 
 use engine::Time;
 

@@ -15,7 +15,7 @@
 //! Blocks begin at different lines of a page: if all ranks had the same variable in the same set of the
 //! cache, a thousand of them would evict each other.
 //!
-//! What stays behind in the original image: variables borrowed from shared libraries (`stdout`), which the
+//! These stay behind in the original image: variables borrowed from shared libraries (`stdout`), which the
 //! libraries use where the loader put them, and thread-local variables, which the code finds through the
 //! thread pointer. The latter are swapped as in `copy`.
 

@@ -5,7 +5,7 @@
 //! is captured when this library is loaded, which the loader does before it runs the constructors of
 //! libraries that need it, or that come before it on the link line.
 //!
-//! What a constructor changed since then is taken back, and each rank runs the constructor itself.
+//! Changes that a constructor has made since then are taken back, and each rank runs the constructor itself.
 
 use std::ffi::c_void;
 use std::ops::Range;

@@ -165,6 +165,10 @@ impl Ranks {
     ) -> Ranks {
         let Processor { compute, flop_rate } = processor;
         let (first, local) = (own.start, own.end - own.start);
+        let mut profile = Profile::new(names.len(), first, local as usize);
+        if let Compute::Measured { factor } = compute {
+            profile.intervals.interruptions = charging::interruptions(factor);
+        }
         Ranks {
             size,
             started: initial,
@@ -181,7 +185,7 @@ impl Ranks {
             flop_rate,
             effort: Effort::Unknown,
             names,
-            profile: Profile::new(names.len(), first, local as usize),
+            profile,
         }
     }
 

@@ -18,8 +18,10 @@
 //! part of the next interval.
 
 mod excluded;
+mod interruptions;
 
 pub use excluded::exclude;
+pub use interruptions::HostInterruptions;
 
 use engine::Span;
 

@@ -27,6 +27,7 @@ pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: 
         rss: crate::host::peak_rss_bytes(),
         switches,
         long_intervals: Vec::new(),
+        interrupted_intervals: world.messages.ranks().profile().intervals.interruptions.of_run(),
     }
 }
 
@@ -151,6 +152,7 @@ impl RunOutcome<'_> {
                 date: crate::host::date(),
                 xsim: env!("CARGO_PKG_VERSION").to_owned(),
                 long_intervals: part.long_intervals,
+                interrupted_intervals: part.interrupted_intervals,
             },
         }
     }

@@ -169,6 +169,7 @@ mod tests {
             date: String::new(),
             xsim: String::new(),
             long_intervals: Vec::new(),
+            interrupted_intervals: None,
         }
     }
 

@@ -5,7 +5,11 @@
 //! median is rather the host's doing than the program's: another process, an interrupt, a hypervisor that has
 //! to find a page.
 
+mod interrupted;
+
 use engine::Span;
+use interrupted::RecentIntervals;
+pub use interrupted::{InterruptedIntervals, Interruptions};
 use serde::{Deserialize, Serialize};
 
 /// An interval stands out from this many medians on.
@@ -75,13 +79,20 @@ struct FunctionPair {
     /// The address that the call which ended the longest returns to.
     longest_site: usize,
     histogram: [u32; BUCKETS],
+    recent: RecentIntervals,
 }
+
+/// The pairs that were met, by their key.
+#[derive(Default)]
+struct FunctionPairs(Vec<Option<Box<FunctionPair>>>);
 
 /// All intervals of a process.
 #[derive(Default)]
 pub struct Intervals {
-    pairs: Vec<Option<Box<FunctionPair>>>,
+    pairs: FunctionPairs,
     from: u16,
+    /// Interruptions of the host that no rank is charged for.
+    pub interruptions: Interruptions,
     /// Returns the address in the program that the current call returns to.
     pub site: Option<fn() -> usize>,
 }
@@ -110,49 +121,32 @@ impl Intervals {
         self.from = function;
     }
 
-    /// An interval of a rank ends as it calls `function`. Returns whether its call site was looked up, which
-    /// takes microseconds.
+    /// Ends an interval of a rank that has computed for `computed`, as it calls `function`. Returns the
+    /// charge for it, less than `span` if the host has interrupted it, and `true` if its call site was looked
+    /// up, which takes microseconds.
     #[inline]
-    pub fn end(&mut self, function: u16, span: Span, rank: u32) -> bool {
-        let (ps, key) = (span.as_ps(), u32::from(self.from) << 16 | u32::from(function));
-        let Some(pair) = self.pair(key) else { return false };
+    pub fn end(&mut self, function: u16, span: Span, rank: u32, computed: Span) -> (Span, bool) {
+        let key = u32::from(self.from) << 16 | u32::from(function);
+        let Some(pair) = self.pairs.get(key) else { return (span, false) };
+        let span = self.interruptions.charge(&mut pair.recent, span, rank, computed);
+        let ps = span.as_ps();
         pair.count += 1;
         let count = &mut pair.histogram[bucket(ps)];
         *count = count.saturating_add(1);
         if ps <= pair.longest_ps {
-            return false;
+            return (span, false);
         }
         (pair.longest_ps, pair.longest_rank) = (ps, rank);
-        ps >= MIN_LONG_PS && self.look_up_site(key)
+        (span, ps >= MIN_LONG_PS && self.look_up_site(key))
     }
 
     #[cold]
     fn look_up_site(&mut self, key: u32) -> bool {
         let site = self.site.map_or(0, |site| site());
-        if let Some(pair) = self.pair(key) {
+        if let Some(pair) = self.pairs.get(key) {
             pair.longest_site = site;
         }
         true
-    }
-
-    #[inline]
-    fn pair(&mut self, key: u32) -> Option<&mut FunctionPair> {
-        if self.pairs.is_empty() {
-            self.pairs.resize_with(MAX_PAIRS, || None);
-        }
-        let first = (key.wrapping_mul(0x9e37_79b1) >> 23) as usize;
-        for probe in 0..MAX_PROBES {
-            let at = (first + probe) % MAX_PAIRS;
-            match &self.pairs[at] {
-                Some(pair) if pair.key != key => {}
-                Some(_) => return self.pairs[at].as_deref_mut(),
-                None => {
-                    self.pairs[at] = Some(Box::new(FunctionPair::new(key)));
-                    return self.pairs[at].as_deref_mut();
-                }
-            }
-        }
-        None
     }
 
     /// Returns what stands out, most time first. `functions` names functions by number, `site` names an
@@ -167,6 +161,7 @@ impl Intervals {
         };
         let mut all: Vec<_> = self
             .pairs
+            .0
             .iter()
             .flatten()
             .filter_map(|pair| {
@@ -194,6 +189,28 @@ impl Intervals {
     }
 }
 
+impl FunctionPairs {
+    #[inline]
+    fn get(&mut self, key: u32) -> Option<&mut FunctionPair> {
+        if self.0.is_empty() {
+            self.0.resize_with(MAX_PAIRS, || None);
+        }
+        let first = (key.wrapping_mul(0x9e37_79b1) >> 23) as usize;
+        for probe in 0..MAX_PROBES {
+            let at = (first + probe) % MAX_PAIRS;
+            match &self.0[at] {
+                Some(pair) if pair.key != key => {}
+                Some(_) => return self.0[at].as_deref_mut(),
+                None => {
+                    self.0[at] = Some(Box::new(FunctionPair::new(key)));
+                    return self.0[at].as_deref_mut();
+                }
+            }
+        }
+        None
+    }
+}
+
 impl FunctionPair {
     fn new(key: u32) -> FunctionPair {
         FunctionPair {
@@ -203,6 +220,7 @@ impl FunctionPair {
             longest_rank: 0,
             longest_site: 0,
             histogram: [0; BUCKETS],
+            recent: RecentIntervals::default(),
         }
     }
 
@@ -239,7 +257,7 @@ mod tests {
 
     fn ended(intervals: &mut Intervals, from: u16, ns: u64, rank: u32) -> bool {
         intervals.begin(from);
-        intervals.end(1, Span::from_ns(ns), rank)
+        intervals.end(1, Span::from_ns(ns), rank, Span::ZERO).1
     }
 
     #[test]

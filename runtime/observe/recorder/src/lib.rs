@@ -25,7 +25,7 @@ pub use collective::{CollectiveCost, CollectiveKind};
 pub use contribution::SendVolume;
 pub use critical_path::CriticalPath;
 pub use events::*;
-pub use intervals::{Intervals, LongIntervals};
+pub use intervals::{InterruptedIntervals, Intervals, LongIntervals};
 pub use log::{Log, RankList};
 pub use part::{ProcessCounts, SpreadSum};
 pub use profile::{FunctionTally, Profile, RankTally};

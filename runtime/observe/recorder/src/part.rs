@@ -1,6 +1,6 @@
 //! One process's part of a report, and how the parts come together.
 
-use crate::intervals::LongIntervals;
+use crate::intervals::{InterruptedIntervals, LongIntervals};
 use crate::report::{FunctionCost, Spread};
 use engine::Span;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,8 @@ pub struct ProcessCounts {
     pub switches: u64,
     /// Measured computation that stands out.
     pub long_intervals: Vec<LongIntervals>,
+    /// Measured computation that the host interrupted.
+    pub interrupted_intervals: Option<InterruptedIntervals>,
 }
 
 impl ProcessCounts {
@@ -102,6 +104,9 @@ impl ProcessCounts {
         self.cpu_s += other.cpu_s;
         self.rss += other.rss;
         self.switches += other.switches;
+        if let Some(interrupted) = &other.interrupted_intervals {
+            self.interrupted_intervals.get_or_insert_default().add(interrupted);
+        }
         for long in &other.long_intervals {
             match self
                 .long_intervals

@@ -2,7 +2,7 @@
 
 use crate::call_profile::CallProfile;
 use crate::critical_path::CriticalPath;
-use crate::intervals::LongIntervals;
+use crate::intervals::{InterruptedIntervals, LongIntervals};
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -171,6 +171,9 @@ pub struct Host {
     /// Measured computation that took a hundred times the median of its kind, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_intervals: Vec<LongIntervals>,
+    /// Measured computation that was charged without an interruption of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_intervals: Option<InterruptedIntervals>,
 }
 
 impl Spread {
@@ -287,6 +290,10 @@ mod tests {
             date: "2026-01-31 12:00:00 UTC".to_owned(),
             xsim: "0.1.0".to_owned(),
             long_intervals: vec![LongIntervals { max_rank: 4, ..LongIntervals::default() }],
+            interrupted_intervals: Some(InterruptedIntervals {
+                intervals: 3,
+                ..InterruptedIntervals::default()
+            }),
         };
         RunReport { version: RunReport::VERSION, simulated, host }
     }

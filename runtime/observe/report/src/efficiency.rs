@@ -222,6 +222,7 @@ mod tests {
             date: String::new(),
             xsim: String::new(),
             long_intervals: Vec::new(),
+            interrupted_intervals: None,
         };
         RunReport { version: RunReport::VERSION, simulated, host }
     }

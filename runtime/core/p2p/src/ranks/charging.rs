@@ -3,8 +3,15 @@
 use super::effort::{Compute, Effort};
 use super::{FAILED_POLL, FREE_POLLS, Ranks, failed_poll_cost};
 use engine::{Span, Time};
-use rank::host::HostClock;
-use recorder::intervals::{BEGINNING, CLOCK};
+use rank::host::{HostClock, HostInterruptions};
+use recorder::intervals::{BEGINNING, CLOCK, Interruptions};
+
+/// Measures how often and for how long this host interrupts a thread, of which one second is `factor` virtual
+/// ones.
+pub(super) fn interruptions(factor: f64) -> Interruptions {
+    let host = HostInterruptions::measure();
+    Interruptions::new(host.per_second, Span::from_ns(host.median_ns), factor)
+}
 
 impl Ranks {
     /// Returns how computation is charged.
@@ -93,21 +100,23 @@ impl Ranks {
     #[inline]
     fn charge_before(&mut self, function: u16) {
         let span = self.clock_host.enter(function);
-        self.charge(self.current, span);
-        self.note_interval(function, span);
+        self.charge_interval(function, span);
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
     fn charge_measured(&mut self) {
         let span = self.clock_host.stop();
-        self.charge(self.current, span);
-        self.note_interval(CLOCK, span);
+        self.charge_interval(CLOCK, span);
         self.profile.intervals.begin(CLOCK);
     }
-    /// Notes that a measured interval of the mounted rank has ended at a call of this function.
+    /// Charges the mounted rank a measured interval that has ended at a call of this function, without what
+    /// the host's interruptions added to it.
     #[inline]
-    fn note_interval(&mut self, function: u16, span: Span) {
-        if self.profile.intervals.end(function, span, self.current) {
+    fn charge_interval(&mut self, function: u16, span: Span) {
+        let computed = self.profile.rank(self.current).compute;
+        let (charged, took_long) = self.profile.intervals.end(function, span, self.current, computed);
+        self.charge(self.current, charged);
+        if took_long {
             self.clock_host.entered_later();
         }
     }

@@ -1,0 +1,76 @@
+//! Interruptions of the simulating thread that no clock of the kernel sees.
+//!
+//! Timer interrupts and the work of a hypervisor are CPU time of the thread. On a virtual machine they can
+//! take a twentieth of it, some 40 us at a time, where intervals between calls last a few microseconds.
+
+use super::{kernel_ns, ticks};
+
+/// Host time for which the thread is watched, in nanoseconds.
+const WATCHED_NS: u64 = 10_000_000;
+/// Shorter gaps between two readings of the counter are no interruption, in nanoseconds.
+const MIN_GAP_NS: u64 = 2_000;
+/// Gaps that are kept.
+const MAX_GAPS: usize = 4096;
+
+/// Frequency and length of the interruptions of a thread that computes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct HostInterruptions {
+    /// Interruptions in a second.
+    pub per_second: f64,
+    /// The median of their lengths, in nanoseconds.
+    pub median_ns: u64,
+}
+
+impl HostInterruptions {
+    /// Watches the calling thread for 10 ms.
+    pub fn measure() -> HostInterruptions {
+        let (begun, begun_ns) = (ticks(), kernel_ns(libc::CLOCK_MONOTONIC_RAW));
+        let mut gaps = Vec::with_capacity(MAX_GAPS);
+        let (mut last, mut passed_ns) = (begun, 0);
+        while passed_ns < WATCHED_NS {
+            // Calls of the kernel would hide what happens meanwhile: many readings for each.
+            for _ in 0..10_000 {
+                let now = ticks();
+                // Some two hundred nanoseconds of any processor.
+                if now.wrapping_sub(last) > 500 && gaps.len() < MAX_GAPS {
+                    gaps.push(now.wrapping_sub(last));
+                }
+                last = now;
+            }
+            passed_ns = kernel_ns(libc::CLOCK_MONOTONIC_RAW).saturating_sub(begun_ns);
+            last = ticks();
+        }
+        let ns_of_tick = passed_ns as f64 / last.wrapping_sub(begun).max(1) as f64;
+        let gaps = gaps.into_iter().map(|gap| (gap as f64 * ns_of_tick) as u64);
+        HostInterruptions::of(gaps.filter(|&ns| ns >= MIN_GAP_NS).collect(), passed_ns)
+    }
+
+    /// Returns what these gaps within `passed_ns` are, all in nanoseconds.
+    fn of(mut gaps_ns: Vec<u64>, passed_ns: u64) -> HostInterruptions {
+        gaps_ns.sort_unstable();
+        HostInterruptions {
+            per_second: gaps_ns.len() as f64 * 1e9 / passed_ns.max(1) as f64,
+            median_ns: gaps_ns.get(gaps_ns.len() / 2).copied().unwrap_or(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_counted_by_second_and_their_median_taken() {
+        let measured = HostInterruptions::of(vec![30_000, 900_000, 20_000, 40_000, 25_000], 10_000_000);
+        assert_eq!(measured, HostInterruptions { per_second: 500.0, median_ns: 30_000 });
+        assert_eq!(HostInterruptions::of(Vec::new(), 0), HostInterruptions::default());
+    }
+
+    #[test]
+    fn a_thread_is_watched_for_about_ten_milliseconds_and_most_of_them_are_its_own() {
+        let of_this_host = (0..5)
+            .map(|_| HostInterruptions::measure())
+            .find(|host| host.per_second * host.median_ns as f64 * 1e-9 < 0.5);
+        assert!(of_this_host.is_some(), "half of the time is interrupted in each of five tries");
+    }
+}

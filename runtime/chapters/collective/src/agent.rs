@@ -47,9 +47,9 @@ pub(crate) struct Agent {
     pub(crate) scratch: Vec<u8>,
     pub(crate) reduction: Option<Rc<Reduction>>,
     pub(super) delivery: Delivery,
-    /// When its next message may leave. A nonblocking collective has the rank's interface for itself: with a
-    /// gap, its messages keep their distance from each other and from those that the rank sent before the
-    /// call, not from those that it sends meanwhile.
+    /// The time from which the member's next message may leave. A nonblocking collective has the rank's
+    /// interface for itself. With a gap, its messages keep their distance from each other and from those that
+    /// the rank sent before the call, not from those that it sends meanwhile.
     pub(super) nic_free: Time,
     /// The request of a nonblocking call; a blocking one has none.
     pub(crate) request: Option<u32>,

@@ -1,9 +1,10 @@
 //! Collective calls that cannot come to an end, because a member has failed before it entered or their
 //! communicator is revoked.
 //!
-//! A member that is in when it gets to know that leaves with an error, unless it was through before. What it
-//! had to do for the others is done without it, as that of a member that has failed in the call: so who gets
-//! through depends on who has entered and when, and on nobody's knowledge but its own.
+//! A member that has entered leaves with an error as soon as its rank knows that, unless it was through
+//! before. The rest of its work for the others is done without it, as for a member that has failed in the
+//! call. So the members that get through depend on which have entered and when, and on no knowledge but a
+//! member's own.
 
 use crate::agent::AgentState;
 use crate::entry::home;

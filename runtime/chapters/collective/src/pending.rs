@@ -1,8 +1,9 @@
 //! The state that a nonblocking collective keeps of the members that have entered and gone on, while its
 //! members gather.
 //!
-//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so
-//! when a member is through follows from the clocks at which all have entered, whatever they do meanwhile.
+//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up. So
+//! the time at which a member is through follows from the clocks at which all have entered, whatever they do
+//! meanwhile.
 
 use engine::Time;
 use p2p::node::NIL;

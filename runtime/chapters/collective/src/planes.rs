@@ -1,8 +1,8 @@
 //! Hands the members of a collective to the planes of [`schedule`]: their clocks to the time plane, their
 //! bytes to the data plane, and what comes of it back to ranks and requests.
 //!
-//! Allowed when all members are in, message times are a formula, and reductions are MPI's own (those of the
-//! program take the way of `functions.rs`): then nothing else can come between, and the planes give the
+//! They are allowed when all members are in, message times are a formula, and reductions are MPI's own (those
+//! of the program go through `functions.rs`). Then nothing else can come between, and the planes give the
 //! picosecond and the bits of the event executor. A test compares the two on random programs.
 
 use crate::agent::AgentMembers;

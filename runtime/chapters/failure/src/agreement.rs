@@ -1,9 +1,9 @@
 //! Agreements of a communicator's members, whoever of them fails: `MPIX_Comm_agree` and `MPIX_Comm_shrink`.
 //!
-//! A member comes in with what it has to say, or fails before: once that is so of all, the others agree. What
-//! they say goes up a binomial tree of those that are there, and what comes of it down again, as in the early
-//! returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous distributed
-//! systems", SC 2015). The root waits until it is known who has failed.
+//! A member comes in with its contribution, or fails before. Once that is so of all, the others agree. The
+//! contributions go up a binomial tree of those that are there, and the result comes down again. It is the
+//! early returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous
+//! distributed systems", SC 2015). The root waits until it is known who has failed.
 //!
 //! The process of the communicator's first member keeps the round (`round.rs`), whether that member lives or
 //! not; the others tell it who comes in, and it tells them what comes of it (`remote.rs`).

@@ -1,11 +1,11 @@
 //! What is decided in the order of time, and how far that is safe.
 //!
-//! Where several things may happen and which comes first matters (which message a receive for any source
-//! takes, who gets a lock), each is a decision with a time, and decisions are made in order once nothing
+//! A decision with a time settles which of several things that may happen comes first, where that matters:
+//! which message a receive for any source takes, who gets a lock. Decisions are made in order, once nothing
 //! earlier can appear any more.
 //!
-//! A decision is made, its owner acts, and what it does reaches others no earlier than the lookahead after
-//! that: so all decisions before the least such time are safe to make together (the conservative window of
+//! A decision is made, its owner acts, and the effect reaches others no earlier than the lookahead after
+//! that. So all decisions before the least such time are safe to make together (the conservative window of
 //! Chandy and Misra, 1979, and of YAWNS, Nicol 1993). Without lookahead it is one decision at a time.
 
 use crate::{Span, Time};
@@ -27,8 +27,8 @@ struct Entry<T> {
 
 /// Open decisions of a row of owners, the least first; of equal ones, either.
 ///
-/// Open decisions are kept from one to the next, so that each costs what changed and not what waits: void
-/// ones stay in the heap until they come to the top, or until they are most of it.
+/// Open decisions, kept from one to the next, so that each costs what changed and not what waits. Void ones
+/// stay in the heap until they come to the top, or until they are most of it.
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,

@@ -1,8 +1,8 @@
 //! The two queues of a rank: posted receives and unexpected messages.
 //!
 //! A single entry is the queue itself. A short queue is one block of entries side by side, each with a 32-bit
-//! fingerprint of its envelope, so that a search reads a line or two and touches only the node that it finds
-//! (a linked list touches every node before it, and those are seldom in cache).
+//! fingerprint of its envelope. So a search reads a line or two and touches only the node that it finds. A
+//! linked list touches every node before it, and those are seldom in cache.
 //!
 //! A stream, however long, is received from the front of the block. Once a queue of more than 256 entries is
 //! searched further back it is indexed (`long.rs`), so that finding does not depend on its length.

@@ -120,8 +120,8 @@ impl Lists {
         found.map(|message| message.node)
     }
 
-    /// Returns the least (time, source) of all pairs of a receive for any source and a message that is the
-    /// first of its source that the receive accepts, where the receive is the first posted that accepts the
+    /// Returns the least (time, source) of all pairs of a receive for any source and a message. The message
+    /// is the first of its source that the receive accepts, and the receive the first posted that accepts the
     /// message.
     fn choice(&self) -> Option<(u64, u32, u32, u32)> {
         let mut least: Option<(u64, u32, u32, u32)> = None;

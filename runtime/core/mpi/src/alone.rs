@@ -28,7 +28,7 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// Makes the state of a process that is one rank; `setup` has as many ranks as processes, of which some
+    /// Makes the state of a process that is one rank. `setup` has as many ranks as processes, of which some
     /// may be started while the run goes on: such a process waits here until its rank begins. Its threads
     /// come in through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {

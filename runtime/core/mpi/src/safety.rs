@@ -103,9 +103,9 @@ impl World {
         self.decided_until(decision.rank, meets);
     }
 
-    /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets
-    /// its message then or later, and a blocked rank sees no message earlier, for else that would have been
-    /// decided before.
+    /// Records that a receive of `rank` for any source was decided or cancelled at `time`. A receive that had
+    /// to wait for that meets its message then or later. A blocked rank sees no message earlier, for else
+    /// that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
         self.have_owners();
         let floor = &mut self.order.decisions.floors[(rank - self.messages.ranks().first()) as usize];

@@ -1,8 +1,8 @@
 //! Threads that call MPI at once, where a process is one rank (`MPI_THREAD_MULTIPLE`; MPI 5.0 section 11.6).
 //!
-//! One thread at a time is inside. All share the rank's clock. One that is blocked sets aside what it waits
-//! for, and one of the blocked threads does the rank's work, as a process with one thread does within its
-//! wait: it lets others in when they knock, and instead of sleeping.
+//! One thread at a time is inside. All share the rank's clock. A blocked thread sets aside what it waits for.
+//! One of the blocked threads does the rank's work, as a process with one thread does within its wait: it
+//! lets others in when they knock, and instead of sleeping.
 //!
 //! The host decides in which order threads find what, as on any machine; a process in which one thread calls
 //! goes none of these ways.

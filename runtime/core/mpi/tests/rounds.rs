@@ -1,5 +1,5 @@
-//! Waits and tests for any of many requests, held beside a pass over all of them from the place behind the
-//! one that the rank found last: whatever the program puts into which place between its calls.
+//! Waits and tests for any of many requests, compared with a pass over all of them from the index behind the
+//! one that the rank found last. The program may put anything at any index between its calls.
 
 use engine::{Span, Time};
 use mpi::handle::{COMM_WORLD, REQUEST_NULL};

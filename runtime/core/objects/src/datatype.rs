@@ -1,9 +1,9 @@
 //! Datatypes (MPI 5.0 chapter 5): what a buffer's bytes are, and how they are packed.
 //!
-//! A [`Datatype`] is immutable and shared. It keeps the [`Constructor`] that made it (for
-//! envelope, contents, element counts and signatures) and a [`layout::Layout`]: the type map
-//! compiled to nested loops over contiguous blocks, with neighbours merged, which is all that
-//! packing reads. Sizes are in bytes; displacements, bounds and extents in signed bytes.
+//! A [`Datatype`] is immutable and shared. It keeps the [`Constructor`] that made it, for envelope, contents,
+//! element counts and signatures. Packing reads only its [`layout::Layout`]: the type map compiled to nested
+//! loops over contiguous blocks, with neighbours merged. Sizes are in bytes; displacements, bounds and
+//! extents in signed bytes.
 
 mod array;
 mod bounds;

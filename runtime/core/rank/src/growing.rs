@@ -1,7 +1,7 @@
 //! A table that grows in its place, on large pages.
 //!
-//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages, where
-//! looking up the page of an entry costs more than the entry once there are millions.
+//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages. With
+//! millions of entries, looking up the page of an entry costs more than the entry.
 //!
 //! Its pages are made present as it grows, on time that no rank is charged for: entries are written within
 //! calls that are too brief to be measured.

@@ -98,7 +98,7 @@ impl ThreadState {
 /// Blocks the running rank: returns when the scheduler resumes it.
 ///
 /// Ends the process with a sentence if no rank is running, or if the caller is on a stack of its own (a
-/// user-level thread of the program, another thread): only the rank's own stack can be suspended. Ends the
+/// user-level thread of the program, another thread). Only the rank's own stack can be suspended. Ends the
 /// run with a sentence if another thread of the rank uses memory that would leave its address.
 // Always, as for `Ranks::resume`.
 #[inline(always)]

@@ -1,9 +1,9 @@
 //! The shape that saved memory of one kind has in common: a template, and the lanes of four bytes in which it
 //! may differ from that.
 //!
-//! Ranks that block in the same place differ in the same few words. A shape names these once for all of them:
-//! whether memory is of that shape is seen in one pass of a few instructions a line, and keeping it or
-//! putting it in place copies so many words.
+//! Ranks that block in the same call differ in the same few words. A shape names these once for all of them.
+//! To see if memory is of that shape takes one pass of a few instructions a line; to save or restore it
+//! copies so many words.
 //!
 //! ```text
 //!   head  shape   the lanes

@@ -165,8 +165,8 @@ unsafe extern "C" fn look(_: i32, _: *mut libc::siginfo_t, context: *mut c_void)
     }
 }
 
-/// Returns `true` if the running rank was interrupted in the program's own code, on its stack, with so many
-/// bytes of that left: neither the C library nor the simulator is in the middle of something.
+/// Returns `true` if the running rank was interrupted in the program's own code, on its stack, with `room`
+/// bytes of that left. Neither the C library nor the simulator is in the middle of something then.
 ///
 /// # Safety
 /// `context` is what the kernel gave to a signal handler of this thread.

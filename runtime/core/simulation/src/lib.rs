@@ -18,9 +18,9 @@ pub use options::{OptionError, Options};
 pub use progress::Progress;
 pub use setup::{check_network_report, setup, setup_on};
 
-/// Returns what can be known to fail before a run starts: more ranks than memory (of which this process has
-/// `ranks`, and shares the host's memory with `sharing - 1` others), a report that cannot be written, where
-/// this process writes it.
+/// Returns what can be known to fail before a run starts. One is more ranks than memory, of which this
+/// process has `ranks`, and shares the host's memory with `sharing - 1` others. The other is a report that
+/// cannot be written, where this process writes it.
 ///
 /// # Errors
 /// A sentence with what to change.

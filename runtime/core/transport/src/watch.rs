@@ -4,9 +4,9 @@
 //! A small process of its own watches, because a launcher may end all others at the instant at which one
 //! dies. It has left their process group and session, and lives until the run is over.
 //!
-//! Hydra takes a process for dead when its end of the connection to the launcher is closed, which the kernel
-//! does before it tells of the death: so the watching process has all these ends as well, and lets them go
-//! when it has said who died.
+//! Hydra takes a process for dead when its end of the connection to the launcher is closed. The kernel closes
+//! it before it reports the death. So the watching process has all these ends as well, and closes them when
+//! it has reported who died.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};

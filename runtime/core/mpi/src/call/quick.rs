@@ -1,7 +1,7 @@
-//! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done
-//! and `None` answered if there is more to do than with a plain message or a short access to a window or a
-//! file, which the ways of [`crate::call::send`], [`crate::call::receive`], [`crate::call::rma`] and
-//! [`crate::call::file`] then see to.
+//! Calls that are mostly over at once, within the borrow that charges their entry. If there is more to do
+//! than with a plain message or a short access to a window or a file, nothing is done and `None` returned.
+//! Then [`crate::call::send`], [`crate::call::receive`], [`crate::call::rma`] and [`crate::call::file`] see
+//! to them.
 
 use crate::batch::Batching;
 use crate::call::file::SHORT_WRITE;

@@ -1,9 +1,9 @@
 //! Threads of a process that is one rank: what each that is blocked waits for.
 //!
 //! A rank counts what it is blocked for once (`Process::waiting`, one entry of `Order::polls`), which is all
-//! that a rank with one thread needs. So while several threads are blocked, what each waits for is set aside
-//! here as something that can be looked at again, and the rank is blocked in
-//! [`Poll::Threads`](super::question::Poll): it goes on as soon as one of them can.
+//! that a rank with one thread needs. While several threads are blocked, the wait of each is set aside here
+//! in a form that can be checked again. The rank is then blocked in [`Poll::Threads`](super::question::Poll):
+//! it goes on as soon as one of them can.
 
 use super::question::Asked;
 use crate::remote::pause::Waiting;

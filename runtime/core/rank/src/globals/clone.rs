@@ -1,8 +1,8 @@
 //! Globals by cloning: each rank runs on a copy of the program's relocated image.
 //!
-//! Code of a position-independent program finds its data relative to itself, so a copy of the
-//! whole image at another address, with the addresses inside it moved along, is a program with
-//! globals of its own. Switching costs nothing and every rank's globals stay reachable.
+//! Code of a position-independent program finds its data relative to itself. So a copy of the whole image at
+//! another address, with the addresses inside it moved along, is a program with globals of its own. Switching
+//! costs nothing and every rank's globals stay reachable.
 //!
 //! All copies are blocks of one anonymous mapping:
 //!

@@ -1,10 +1,9 @@
 //! Globals by copying: the program's data holds one rank's values at a time.
 //!
-//! A template is taken before any code of the program has run. When another rank is mounted, what
-//! differs from the template is saved as the last rank's (a mask for each touched
-//! page and the lines that differ), then the new rank's lines are put in place and the rest
-//! goes back to the template. Globals that nobody wrote cost nothing, and resuming the same
-//! rank again costs nothing.
+//! A template is taken before any code of the program has run. When another rank is mounted, all that differs
+//! from the template is saved as the last rank's (a mask for each touched page and the lines that differ).
+//! Then the new rank's lines are copied in and the rest goes back to the template. Globals that nobody wrote
+//! cost nothing, and resuming the same rank again costs nothing.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The compositions of Open MPI's han component (5.0.8, ompi/mca/coll/han, its defaults): segments of 64 KiB
-//! pass a stage in the nodes by the tuned component's tables and one between nodes by the libnbc component's
+//! The compositions of Open MPI's han component (5.0.8, ompi/mca/coll/han, its defaults). Segments of 64 KiB
+//! pass a stage in the nodes by the tuned component's tables, and one between nodes by the libnbc component's
 //! rules (ompi/mca/coll/libnbc).
 
 use std::rc::Rc;

@@ -109,9 +109,9 @@ impl Pieces {
     }
 }
 
-/// Members of which some step back so that a power of two remains: of the first `2 * folded` members, the
-/// even one of each pair hands its part to the odd one (MPICH's and Open MPI's recursive doubling; Thakur,
-/// Rabenseifner and Gropp, IJHPCA 2005, section 4.3).
+/// Members of which some step back so that a power of two remains. Of the first `2 * folded` members, the
+/// even one of each pair hands its part to the odd one. MPICH's and Open MPI's recursive doubling do so
+/// (Thakur, Rabenseifner and Gropp, IJHPCA 2005, section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     /// Members that remain, a power of two.

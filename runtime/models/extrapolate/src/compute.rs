@@ -1,5 +1,6 @@
-//! Computation at another rank count: for each two places that follow each other the closest formula through
-//! the means of the traces, and a histogram of that mean that is like the one of the largest of them.
+//! Computation at another rank count. For each two call sites that follow each other it has the closest
+//! formula through the means of the traces. It also has a histogram of that mean, like the one of the largest
+//! of them.
 
 use crate::common::{Dictionaries, Renamed};
 use engine::Span;

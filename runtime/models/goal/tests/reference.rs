@@ -1,4 +1,4 @@
-//! Random graphs end as in a plain model of LogGOPS, which keeps all that is to come in one list, takes the
+//! Random graphs end as in a plain model of LogGOPS. It keeps all that is to come in one list, takes the
 //! first by time and number, and puts back what finds its processor or interface busy.
 
 use goal::{

@@ -1,9 +1,9 @@
 //! What all ranks of a trace do together, step by step.
 //!
-//! Collective operations are met by all ranks in one order, and so divide a run. What a rank sends and
-//! receives between two of them is divided where it has waited for all that it had started: as a rule that is
-//! an exchange, and the same one on all ranks. Where ranks do not agree in that (a pipeline, a wave) all
-//! between two collective operations is one step.
+//! Collective operations are met by all ranks in one order, and so divide a run. The messages of a rank
+//! between two of them are divided where it has waited for all that it had started. Usually that is an
+//! exchange, and the same one on all ranks. Where ranks do not agree in that (a pipeline, a wave) all between
+//! two collective operations is one step.
 
 use aspen::{Collective, Operation};
 use mpi::abi::{MPI_MAX, MPI_MIN, MPI_PROD};

@@ -1,8 +1,8 @@
 //! Numbers and texts as files have them.
 //!
-//! Most numbers are a byte that says how many bytes follow, least first, without the zeros at the end: 0 is
-//! one byte, and so is the greatest of all (0xff), which means that there is none. Times and lengths of long
-//! records stand in full.
+//! Most numbers are a byte with the count of the bytes that follow, least first, without the zeros at the
+//! end. 0 is one byte, and so is the greatest of all (0xff), which means that there is none. Times and
+//! lengths of long records stand in full.
 
 /// A defect of a file, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]

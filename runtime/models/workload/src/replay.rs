@@ -1,9 +1,9 @@
 //! A recorded run once more, without the program: each rank makes the calls that a trace has of it
 //! (docs/reference/replay.md), with the computation between them, on any machine.
 //!
-//! What a call was told in the recording is kept: a receive from any source is one from the source that it
-//! had, a wait for any of several requests is one for those that were complete, a poll that found something
-//! waits for it, and one that found nothing is passed over.
+//! The results of a call in the recording are kept. A receive from any source is one from the source that it
+//! had, and a wait for any of several requests is one for those that were complete. A poll that found
+//! something waits for it, and one that found nothing is passed over.
 //!
 //! So a rank does what the program did with the answers that it got then, whatever the machine, and nothing
 //! has to be decided while it runs. Messages and collectives take their time on the machine of the replay.

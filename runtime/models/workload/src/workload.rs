@@ -108,9 +108,9 @@ pub trait Workload {
         false
     }
 
-    /// Returns a rank's next calls, if they are known to be a volley; and into `others` with whom its
+    /// Returns a rank's next calls, if they are known to be a volley. Writes into `others` with whom its
     /// messages are, if all are among those whom sends and receives in a communicator of this number may be
-    /// with. `None`, and the rank is where it was, else.
+    /// with. Returns `None` otherwise, and the rank is where it was.
     fn volley(
         &self,
         _: &Self::Cursor,

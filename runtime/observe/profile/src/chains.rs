@@ -1,4 +1,4 @@
-//! Calls by the callers of the place that they are made from: of each chain its calls and their time, so that
+//! Calls by the callers of the site that they are made from. Each chain has its calls and their time, so that
 //! memory grows with the chains that there are and not with calls or ranks.
 
 use recorder::CodeLocation;

@@ -1,6 +1,6 @@
-//! Profiles of a run's time, call site by call site (`-xsim-profile`, docs/reference/report.md): folded while
-//! the run goes on, so that memory grows with the number of call sites and, by a few words each, with the
-//! ranks, and not with their product or with time.
+//! Profiles of a run's time, call site by call site (`-xsim-profile`, docs/reference/report.md). They are
+//! folded while the run goes on, so that memory grows with the number of call sites and, by a few words each,
+//! with the ranks. It does not grow with their product or with time.
 
 mod chains;
 mod collectives;

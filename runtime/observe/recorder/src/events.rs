@@ -333,10 +333,10 @@ pub enum Finding {
     },
 }
 
-/// A successful call in words, which tell it apart from others: calls with equal words are of one function
-/// and site, and their arguments are equal but for buffers and addresses, and for ranks above 0 that are no
-/// roots: these are as far ([`distance`]) from the caller in the call's communicator (the world where there
-/// is none).
+/// A successful call in words that identify it. Calls with equal words are of one function and site, and
+/// their arguments are equal, except for buffers and addresses, and for ranks above 0 that are no roots.
+/// These are equally far ([`distance`]) from the caller in the call's communicator (the world where there is
+/// none).
 #[derive(Clone, Copy, Debug)]
 pub struct CallKey<'a> {
     /// The rank, in `MPI_COMM_WORLD`.

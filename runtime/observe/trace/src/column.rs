@@ -72,9 +72,9 @@ impl Column {
             .expect("what is written can be read")
     }
     /// Returns its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and
-    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before. By place: `g 3 2 (1,0,0%3
-    /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 turns, and the sum of what tables say, whose rows
-    /// are those of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
+    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before. By position: `g 3 2 (1,0,0%3
+    /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 iterations, and the sum of what tables say. Their
+    /// rows are those of (x + 0 y + 0 turns) mod 3 and their columns those of (x + y - turns) mod 3.
     pub fn text(&self) -> String {
         match &self.0 {
             ColumnKind::Folded(folded) => folded.text(),

@@ -1,11 +1,11 @@
 //! Times from a histogram: as many short and long ones as were recorded, with their mean and deviation.
 //!
 //! A histogram has a bin for each power of two, in which times may lie anywhere. Drawn evenly from it they
-//! would spread more than those that were recorded, and ranks that wait for the longest would wait longer; so
+//! would spread more than those that were recorded, and ranks that wait for the longest would wait longer. So
 //! they are drawn as far from the middle of the bin as the recorded deviation allows.
 //!
-//! Few draws are not yet like the histogram. So what ranks draw for the same call is stratified at calls that
-//! ranks pass seldom: of 16 ranks one has the longest sixteenth of all times, as in the recording on the
+//! Few draws are not yet like the histogram. So the draws of ranks for the same call are stratified at calls
+//! that ranks pass seldom. Of 16 ranks one has the longest sixteenth of all times, as in the recording on the
 //! mean, and not sometimes none and sometimes three.
 
 use crate::histogram::Summary;
@@ -50,9 +50,9 @@ fn hash(one: u64, other: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Returns the place of a rank among all in an order that looks random, another one for each key: a Feistel
-/// network on as many bits as the ranks take, repeated until it is among them (J. Black and P. Rogaway,
-/// "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
+/// Returns the index of a rank among all in an order that looks random, another one for each key. It is a
+/// Feistel network on as many bits as the ranks take, repeated until it is among them (J. Black and P.
+/// Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 fn place(rank: u32, ranks: u32, key: u64) -> u32 {
     let half = (32 - (ranks - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u32 << half) - 1;

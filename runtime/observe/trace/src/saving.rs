@@ -1,5 +1,5 @@
-//! Saving, for a run that does not come to its end: from time to time each process puts a trace of what its
-//! ranks did up to then beside the file, in `FILE.part0` and so on.
+//! Saving, for a run that does not come to its end. From time to time each process puts a trace of its ranks'
+//! calls up to then beside the file, in `FILE.part0` and so on.
 //!
 //! Such a part is a trace like others, in which the ranks of other processes do nothing. It takes the place
 //! of the one before only when it is whole, so that whenever the program stops there is one that can be read.

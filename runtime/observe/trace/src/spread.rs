@@ -1,5 +1,5 @@
-//! The spread of computation among ranks on a way from one place of the program to another: who is slow each
-//! time makes all wait that wait for it, and times that any rank may have do not.
+//! The spread of computation among ranks on a way from one call site of the program to another. A rank that
+//! is slow each time makes all wait that wait for it; times that any rank may have do not.
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
 use crate::histogram::{FirstTimes, Summary};

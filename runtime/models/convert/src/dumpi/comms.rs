@@ -1,9 +1,9 @@
 //! Who is in the communicators that a run made.
 //!
-//! A file has what its rank said and got: a number of its own for the new communicator, which it may use
-//! again, and of a split colour and key. So the calls of all ranks that make communicators are read before
-//! all others, and gone through together: a communicator is known when all members of the one that it is made
-//! from have come to that call.
+//! A file has its rank's arguments and results: a number of its own for the new communicator, which it may
+//! use again, and of a split colour and key. So the calls of all ranks that make communicators are read
+//! before all others, and gone through together. A communicator is known when all members of the one that it
+//! is made from have come to that call.
 
 use super::file::Record;
 use super::layout::Function;

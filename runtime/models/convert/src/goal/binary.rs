@@ -6,9 +6,9 @@
 //! behind the cookie. A block is the number of operations and of those that wait for nothing, the numbers of
 //! the latter, the operations, and lists of numbers of operations, four bytes each.
 //!
-//! An operation has 39 bytes, packed: how many others it waits for (4), what it is (1), the other rank (4),
-//! bytes or nanoseconds (8), the tag (4), processor and interface (1 each), and how many wait for its end and
-//! where in the lists those are (4 each), and the same of its beginning.
+//! An operation has 39 bytes, packed: the number of others that it waits for (4), its kind (1), the other
+//! rank (4), bytes or nanoseconds (8), the tag (4), processor and interface (1 each). Then come the number of
+//! those that wait for its end and where in the lists they are (4 each), and the same of its beginning.
 
 use super::export::Output;
 use super::import::{check_acyclic, most_nanoseconds};

@@ -1,8 +1,8 @@
 //! Delays: for each wait state the call that came late, and whether its rank computed before it (the first
 //! step of what `costs` hands on).
 //!
-//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three
-//! times, for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
+//! Waits are taken in the order of when the late ones acted, last first. So all ranks' steps are read three
+//! times: for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
 
 use super::costs::DelayAttribution;
 use super::steps::{CallStep, Cursor, NOTHING, StepsReader, acts};

@@ -1,10 +1,11 @@
 //! Loops whose turns say other numbers: a loop of the program is one however its numbers change, and ranks
 //! that make the same calls in the same order become one shape.
 //!
-//! A recorder folds what comes again with the same numbers, and so ends a loop of the program where a number
-//! changes: in BT and SP each rank comes to the edge of the grid in another stage of its sweeps, and each has
-//! loops of its own. Here calls are folded once more, by their templates alone. What each rank says in each
-//! turn then stands in columns, by the places of ranks if these tell it ([`crate::column`]).
+//! A recorder folds what recurs with the same numbers, and so ends a loop of the program where a number
+//! changes. In BT and SP each rank comes to the edge of the grid in another stage of its sweeps, and each has
+//! loops of its own. Here calls are folded once more, by their templates alone. The numbers of each rank in
+//! each iteration then stand in columns, as functions of the ranks' positions if there are any
+//! ([`crate::column`]).
 
 mod layout;
 mod walk;
@@ -278,9 +279,9 @@ impl<'a> Folder<'a> {
         Some(ways)
     }
 
-    /// Returns `true` if each turn's call has to be one of its own: of a persistent request, which is started
-    /// elsewhere, and where work of other sizes is to be told apart; and one with a number or more for each
-    /// of many ranks, which no turn has in common with another.
+    /// Returns `true` if each iteration's call has to be one of its own. That is a call of a persistent
+    /// request, which is started elsewhere, and one for which work of other sizes has to be kept apart. It is
+    /// also one with a number or more for each of many ranks, which no iteration has in common with another.
     fn stands_alone<'l>(&self, template: u32, mut lanes: impl Iterator<Item = &'l Lane<'l>>) -> bool {
         if self.lengths[template as usize] > MOST_NUMBERS {
             return true;

@@ -223,7 +223,7 @@ impl<'a> SquareValues<'a> {
     }
 
     /// Returns `true` if a fifth of the values are those of neighbours in some direction, or as far from one
-    /// as that from the next: else no places tell them, and to try all takes long.
+    /// as that from the next. Else they do not follow from positions, and to try all takes long.
     fn is_regular(&self) -> bool {
         let (side, turns) = (self.side, self.turns);
         let step = (self.values.len() / SAMPLE).max(1);

@@ -105,7 +105,7 @@ impl Collectives {
         number.is_some_and(|number| self.calls.of(home, member) > number)
     }
 
-    /// A member that is through by `now` goes on.
+    /// Releases a member that is through by `now`.
     fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
         let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
         let Some(agent) = agent.filter(|agent| agent.stage == AgentState::Finished && agent.clock <= now)
@@ -154,7 +154,7 @@ impl Collectives {
         }
     }
 
-    /// Why the mounted rank leaves an instance with an error, if it does because of that.
+    /// Returns the error with which the mounted rank leaves an instance, if it does because of that.
     #[inline]
     pub(crate) fn take_broken(
         &mut self,

@@ -44,7 +44,7 @@ impl PortName {
         })
     }
 
-    /// It is not open.
+    /// Returns the failure of a port that is not open.
     pub(crate) fn not_open(self) -> Box<Failure> {
         let text = format!(
             "port '{self}' is not open: rank {} of MPI_COMM_WORLD has closed it, or never opened it",

@@ -93,7 +93,7 @@ impl Dynamic {
         Ok((Reply::Spawned(IntercommSide { group, context: side.context }, counts), at))
     }
 
-    /// Ranks of this process begin: its part of a birth.
+    /// Begins the ranks of this process: its part of a birth.
     pub(crate) fn begin_ranks(&mut self, messages: &mut Messages, objects: &mut Objects, birth: &Birth) {
         let end = birth.first + birth.count();
         let (first, last) = (

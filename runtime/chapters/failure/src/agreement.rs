@@ -62,8 +62,8 @@ pub struct Agreements {
 }
 
 impl Agreements {
-    /// The mounted rank comes in: its request. The flag that all agree on goes to `target`, unless that is
-    /// null.
+    /// Enters the mounted rank. Returns its request. The flag that all agree on goes to `target`, unless that
+    /// is null.
     ///
     /// # Errors
     /// `MPI_ERR_OTHER` if other members agree on something else.
@@ -158,7 +158,7 @@ impl Agreements {
         }
     }
 
-    /// If all have come in or failed, they agree.
+    /// Settles an agreement if all members have come in or failed.
     fn settle(
         &mut self,
         messages: &mut Messages,
@@ -198,7 +198,7 @@ impl Agreements {
         messages.finish_request(part.request, at);
     }
 
-    /// The mounted rank takes the outcome.
+    /// Gives the mounted rank the outcome.
     pub(crate) fn leave(&mut self, messages: &mut Messages, [index, _]: Token) -> Result {
         let part = self.parts.remove(index);
         let Some(EnteredAgreement {

@@ -29,7 +29,7 @@ impl FailurePlan {
         plan
     }
 
-    /// One more.
+    /// Adds one more failure.
     pub fn add(&mut self, failure: Failure) {
         let time = self.times.entry(failure.rank).or_insert(failure.at);
         *time = failure.at.min(*time);

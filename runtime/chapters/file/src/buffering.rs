@@ -178,7 +178,7 @@ impl OpenFiles {
         }
     }
 
-    /// The operation's part in a round goes to its aggregator.
+    /// Sends the operation's part in a round to its aggregator.
     fn take_part(
         &mut self,
         messages: &mut Messages,

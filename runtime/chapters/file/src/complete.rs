@@ -67,7 +67,7 @@ impl OpenFiles {
         }
     }
 
-    /// The mounted rank completes an operation: its status.
+    /// Completes an operation of the mounted rank. Returns its status.
     ///
     /// # Errors
     /// What it failed with.

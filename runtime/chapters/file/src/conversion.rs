@@ -59,7 +59,8 @@ impl Conversion {
         Conversion { name, functions, extents: RefCell::default() }
     }
 
-    /// Predefined datatypes in this one that the program was not asked about yet, by handle.
+    /// Adds the predefined datatypes in this one of which the program was not asked the extent yet, by
+    /// handle.
     pub(crate) fn unknown(&self, datatype: &Datatype, out: &mut Vec<usize>) {
         if let Constructor::Named(handle) = datatype.constructor {
             if !self.extents.borrow().contains_key(&handle) && !out.contains(&handle) {

@@ -49,7 +49,7 @@ impl Hints {
         Hints { when, nodes, buffer: number("cb_buffer_size").unwrap_or(Hints::default().buffer) }
     }
 
-    /// In a word; the buffer in another.
+    /// Encodes the hints in a word; the buffer is in another.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.nodes) << 2 | self.when as u64
     }

@@ -96,7 +96,7 @@ impl OpenFiles {
         })
     }
 
-    /// The mounted rank's access begins at an offset, in etypes; `collective` where the other members' do
+    /// Begins the mounted rank's access at an offset, in etypes; `collective` where the other members' do
     /// too.
     ///
     /// Data that goes to the file does so now, and what comes from it once all have met: so a collective read
@@ -231,7 +231,8 @@ impl OpenFiles {
         index
     }
 
-    /// The handle of a request for what is done already, with so many bytes, as a nonblocking call needs one.
+    /// Makes a request for what is done already, with so many bytes, as a nonblocking call needs one. Returns
+    /// its handle.
     pub fn done_request(&mut self, messages: &mut Messages, file: u32, bytes: u64) -> usize {
         let index = self.make_operation(messages, file);
         let operation = &mut self.operations[index];

@@ -21,9 +21,9 @@ use rank::memory;
 use smallvec::SmallVec;
 
 impl OpenFiles {
-    /// The mounted rank's write begins: its number, for [`OpenFiles::end_short`] when the rank is woken;
-    /// `None`, with nothing done, if it is none of a few bytes to successive bytes of the file, or can
-    /// fail.
+    /// Begins the mounted rank's write. Returns its number, for [`OpenFiles::end_short`] when the rank is
+    /// woken. Returns `None`, with nothing done, if it is none of a few bytes to successive bytes of the
+    /// file, or can fail.
     ///
     /// A process of one rank may have several threads that wait, and ranks that fail may do so in the call:
     /// they go the general way.

@@ -89,7 +89,7 @@ impl View {
         (self.disp, &self.etype, &self.filetype, self.representation.name())
     }
 
-    /// `MPI_File_get_type_extent`: the extent of a datatype in the file.
+    /// Implements `MPI_File_get_type_extent`. Returns the extent of a datatype in the file.
     ///
     /// # Errors
     /// What is no datatype with the file's sizes.

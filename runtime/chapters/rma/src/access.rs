@@ -138,7 +138,7 @@ impl PendingAccess {
     pub(crate) fn is_plain(&self) -> bool {
         self.turn == Turn::Ordered && !self.void && self.action.touches()
     }
-    /// Does what it does to the memory of its target, whose window begins at `base`; if it fetches, its data
+    /// Applies the access to the memory of its target, whose window begins at `base`. If it fetches, its data
     /// is what it found there, else nothing.
     pub(crate) fn run(&mut self, base: usize) {
         match self.action {
@@ -177,7 +177,7 @@ impl Waiting {
             Waiting::Short(short) => Some(short.win),
         }
     }
-    /// [`PendingAccess::run`].
+    /// Runs the access ([`PendingAccess::run`]).
     pub(crate) fn run(&mut self, base: usize) {
         match self {
             Waiting::Any(access) => access.run(base),

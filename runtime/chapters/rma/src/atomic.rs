@@ -126,7 +126,7 @@ pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
     Bytes::from_buf_and_len(spread(memory::load_short(from, bytes)), bytes)
 }
 
-/// The bytes of what [`memory::load_short`] read.
+/// Returns the bytes of what [`memory::load_short`] read.
 #[inline]
 fn spread(words: [u64; 2]) -> [u8; SHORT] {
     let mut bytes = [0; SHORT];

@@ -11,7 +11,7 @@ pub(crate) fn unsynchronized(what: impl Into<String>) -> Box<Failure> {
     Failure::new(ErrorClass::RMA_SYNC, what)
 }
 
-/// An assertion may have these bits alone.
+/// Checks that an assertion has these bits alone.
 pub(crate) fn assertion(assert: i32, allowed: i32, names: &str) -> Result {
     if assert & !allowed != 0 {
         return Err(Failure::new(

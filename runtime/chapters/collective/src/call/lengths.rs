@@ -58,7 +58,7 @@ pub enum Reducing {
 }
 
 impl Entrance<'_> {
-    /// The mounted rank enters. Costs what the call with buffers costs, but for their bytes.
+    /// Enters the mounted rank. Costs what the call with buffers costs, but for their bytes.
     ///
     /// # Errors
     /// As for the call with buffers.

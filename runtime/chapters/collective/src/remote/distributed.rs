@@ -216,7 +216,7 @@ impl Collectives {
         0..members
     }
 
-    /// After an instance was made that begins distributed.
+    /// Registers an instance that was made and begins distributed.
     pub(crate) fn made_distributed(
         &mut self,
         objects: &Objects,

@@ -84,7 +84,7 @@ impl Collectives {
         tree.finish()
     }
 
-    /// On the process of the first member: another process, or this one, is ready.
+    /// Notes, on the process of the first member, that another process, or this one, is ready.
     pub(crate) fn ready_arrived(
         &mut self,
         messages: &mut Messages,

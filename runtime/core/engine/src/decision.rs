@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 /// A decision to make. Decisions are made in their order, which begins with the time.
 pub trait Decidable: Copy + Ord {
-    /// Whose it is: all decisions of one owner are found anew together.
+    /// Returns its owner: all decisions of one owner are found anew together.
     fn owner(&self) -> u32;
 }
 
@@ -68,7 +68,8 @@ impl<T: Decidable> Default for DecisionQueue<T> {
 }
 
 impl<T: Decidable> DecisionQueue<T> {
-    /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
+    /// Makes a queue in which nothing is open, of `count` owners from `first` on. O(count) memory, four bytes
+    /// each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
         DecisionQueue {
             heap: BinaryHeap::new(),
@@ -88,7 +89,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.versions.renew(owner);
     }
 
-    /// These are the decisions of `owner` now, and no others. O(log n) for each.
+    /// Replaces the decisions of `owner` by these. O(log n) for each.
     pub fn replace(&mut self, owner: u32, decisions: impl IntoIterator<Item = T>) {
         let version = self.versions.renew(owner);
         // One by one: `extend` may rebuild the heap.
@@ -125,7 +126,7 @@ impl<T: Decidable> DecisionQueue<T> {
         None
     }
 
-    /// The decision that [`DecisionQueue::first`] answered is made: it is open no more. O(log n).
+    /// Removes the decision that [`DecisionQueue::first`] returned, which is made. O(log n).
     pub fn decided(&mut self) {
         self.fill();
         self.vacant = !self.heap.is_empty();
@@ -156,8 +157,8 @@ pub struct SafeTime {
 }
 
 impl SafeTime {
-    /// All else acts at `other` or later ([`Time::MAX`]: never), and reaches nobody before `lookahead` after
-    /// that.
+    /// Makes a safe time: all else acts at `other` or later ([`Time::MAX`]: never), and reaches no rank
+    /// before `lookahead` after that.
     pub fn new(other: Time, lookahead: Span) -> SafeTime {
         SafeTime { bound: other.saturating_add(lookahead), lookahead }
     }

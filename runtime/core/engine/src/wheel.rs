@@ -104,8 +104,8 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// As `push`, but if `aside` the event is only kept for `take_aside`. Without a branch, for a condition
-    /// that cannot be foreseen.
+    /// Pushes as `push` does, but if `aside` the event is only kept for `take_aside`. Without a branch, for a
+    /// condition that cannot be foreseen.
     #[inline(always)]
     pub fn push_unless(&mut self, event: E, aside: bool) {
         let slot = event.time() >> self.shift;
@@ -389,7 +389,7 @@ mod tests {
         fn time(&self) -> u64 {
             self.0
         }
-        /// Some of one rank differ.
+        /// Returns the rank. Some of one rank differ.
         fn rank(&self) -> u32 {
             self.1 / 2
         }

@@ -108,7 +108,7 @@ pub trait Element: Copy + Default {
     const LEAST: u8;
     /// `true` if the queue is searched for entries of one source with any tag.
     const BY_SOURCE: bool;
-    /// Made from a node.
+    /// Makes an element from a node.
     fn of(index: u32, node: &Node) -> Self;
     /// Returns the part that every element has.
     fn entry(&self) -> Entry;
@@ -323,7 +323,7 @@ impl<E: Element> Queues<E> {
 }
 
 impl Queues<Timed> {
-    /// A message that was under way has arrived: its node says when.
+    /// Records that a message that was under way has arrived: its node says when.
     pub fn landed(&mut self, queue: Queue, index: u32, nodes: &Nodes) {
         match queue.class {
             EMPTY | SINGLE => return,

@@ -82,8 +82,8 @@ impl Lists {
         self.unexpected.retain(|other| Some(other.node) != message);
     }
 
-    /// A message that arrives meets the first posted receive that accepts it, unless that is for any source,
-    /// or an earlier message of its sender is still there that the receive accepts.
+    /// Matches a message that arrives with the first posted receive that accepts it, unless that is for any
+    /// source, or an earlier message of its sender is still there that the receive accepts.
     fn arrive(&mut self, message: Message) -> Option<u32> {
         let first = self.first_receive(&message);
         let met = first.filter(|receive| receive.source.is_some() && self.first_message(receive).is_none());
@@ -143,7 +143,7 @@ impl Lists {
         least
     }
 
-    /// Named receives take what they may take now, in the order of posting.
+    /// Matches named receives with what they may take now, in the order of posting.
     fn rematch(&mut self) -> Vec<(u32, u32)> {
         let mut met = Vec::new();
         for receive in self.posted.clone() {

@@ -58,7 +58,7 @@ impl<E: Element> Queues<E> {
         if queue.class == LONG { self.long[queue.at].length() } else { usize::from(queue.length) }
     }
 
-    /// The nodes in the order they came.
+    /// Returns the nodes in the order they came.
     pub fn iter(&self, queue: Queue) -> impl Iterator<Item = u32> + '_ {
         let (single, short, long) = match queue.class {
             EMPTY => (None, &[][..], None),

@@ -31,8 +31,8 @@ impl Long {
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
-    /// The queue will be searched for this envelope, or appended behind: asks for where its chain is, and
-    /// answers that.
+    /// Prefetches the slot with the chain of a queue that will be searched for this envelope, or appended
+    /// behind. Returns the slot.
     #[inline(always)]
     pub fn approach_table(&self, message: &Envelope) -> u32 {
         let at = slot(&(message.context, message.source, message.tag as u32), self.table.len());

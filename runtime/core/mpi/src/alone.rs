@@ -105,7 +105,7 @@ impl Mpi {
         drive(self, &mut process, ending, &mut |_| {})
     }
 
-    /// The rank has ended, with this exit status: does its part until all ranks of the run have.
+    /// Serves the run after the rank has ended, with this exit status, until all ranks of the run have.
     pub fn end_alone(&self, status: i32) -> Ending {
         let mut ending = Ending::default();
         {

@@ -36,7 +36,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Nothing is open; so many native processes have to agree.
+    /// Makes an order in which nothing is open; `processes` native processes have to agree.
     pub(crate) fn new(processes: u32, there: u32) -> Order {
         Order {
             polls: FxHashMap::default(),

@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Nobody has begun.
+    /// Makes a run in which no rank has begun.
     pub(crate) fn new(plan: FailurePlan, tolerant: bool) -> Run {
         let limit = plan.first().map_or(Time::MAX, |first| first.at);
         Run {

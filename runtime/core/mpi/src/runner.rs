@@ -40,8 +40,8 @@ pub trait Runner {
         None
     }
 
-    /// `rank` is one of the next to run, and `later` runs some switches behind it: what resuming the first
-    /// will touch may be fetched, and of the other where that is. Asked for only where there are so many
+    /// Prefetches for `rank`, one of the next to run, and `later`, which runs some switches behind it: what
+    /// resuming the first will touch, and of the other where that is. Asked for only where there are so many
     /// ranks that these have left the cache.
     #[inline(always)]
     fn prefetch(&mut self, rank: u32, later: u32) {

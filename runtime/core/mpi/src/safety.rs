@@ -56,7 +56,7 @@ impl World {
             && !self.chapters.has_work()
     }
 
-    /// The mounted rank steps back: others may come first.
+    /// Lets others come first, as the mounted rank steps back.
     pub(crate) fn end_turn(&mut self) {
         self.order.decisions.turn = None;
     }
@@ -93,7 +93,7 @@ impl World {
         true
     }
 
-    /// A receive for any source takes its message.
+    /// Gives a receive for any source its message.
     pub(crate) fn decide_receive(&mut self, decision: &Decision) {
         let What::Receive(receive, message) = decision.what else { return };
         let meets = self.meets(decision);

@@ -76,7 +76,7 @@ impl Samples {
         let account = self.accounts.get(&block)?;
         account.is(enough).then(|| Span::from_ps(account.mean.round() as u64))
     }
-    /// `rank`, which has computed for `computed` so far, begins to run a block.
+    /// Begins a block of `rank`, which has computed for `computed` so far.
     pub fn begin(&mut self, rank: u32, block: Block, computed: Span) {
         self.open.entry(rank).or_default().push((block, computed));
     }

@@ -55,7 +55,7 @@ impl Mpi {
         door.goes_on();
     }
 
-    /// Does what there is to do until a blocked thread may be able to go on.
+    /// Serves until a blocked thread may be able to go on.
     fn serve_threads(&self, ending: &mut Ending) -> Left {
         self.world().block_for_threads();
         let left = self.serve(ending);
@@ -136,7 +136,7 @@ impl World {
         self.mark_dirty(me);
     }
 
-    /// The rank goes on, `woken` or because somebody is to be let in.
+    /// Unblocks the rank, `woken` or because a thread is to be let in.
     fn unblock_for_threads(&mut self, woken: bool) {
         let me = self.messages.me();
         self.order.polls.remove(&me);

@@ -35,7 +35,7 @@ impl World {
         Ok(awaited)
     }
 
-    /// [`Mpi::finish_ignored`], but for the handles: the caller forgets them.
+    /// Finishes as [`Mpi::finish_ignored`] does, but for the handles: the caller forgets them.
     #[inline]
     pub fn settle_all_ignored(&mut self) -> bool {
         let settled = self.messages.requests().all_settled();

@@ -36,7 +36,7 @@ pub trait Door {
     /// Returns `true` if the calling thread, which is blocked, is the one that does the rank's work. If not,
     /// it has waited for its turn.
     fn drives(&self) -> bool;
-    /// The calling thread, which was blocked, goes on: another one does the rank's work.
+    /// Notes that the calling thread, which was blocked, goes on: another one does the rank's work.
     fn goes_on(&self);
     /// Returns where the program makes the call that the calling thread is in, if that is known.
     fn call_site(&self) -> Option<String> {

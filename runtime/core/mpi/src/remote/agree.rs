@@ -294,7 +294,7 @@ impl World {
         self.messages.peers_mut().send_control(0, data);
     }
 
-    /// On process 0: sends requests to vote, and releases.
+    /// Sends, on process 0, requests to vote, and releases.
     fn send_vote_requests(&mut self) {
         for (process, request) in self.order.agreeing.arbiter.take_vote_requests() {
             let mut data = vec![VOTE_REQUEST];

@@ -34,7 +34,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// It begins with the first look in vain.
+    /// Makes a wait that begins with the first failed look.
     pub(crate) fn new() -> Waiting {
         Waiting { since: None, looks: 0 }
     }
@@ -55,7 +55,8 @@ impl Waiting {
         }
     }
 
-    /// [`Waiting::pause`] up to its sleep: how long that is at least, if it is time to sleep.
+    /// Waits as [`Waiting::pause`] does, up to its sleep. Returns how long that is at least, if it is time to
+    /// sleep.
     pub(crate) fn yield_or_sleep(&mut self) -> Option<Duration> {
         self.looks += 1;
         let now = Instant::now();

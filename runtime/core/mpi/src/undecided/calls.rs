@@ -86,7 +86,7 @@ impl World {
         Ok(!self.is_answered(&Question::WaitAll(one)))
     }
 
-    /// [`World::begin_wait_in_order`] for all of these.
+    /// Begins [`World::begin_wait_in_order`] for all of these.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST`, also for one that stands there twice.
@@ -265,8 +265,8 @@ impl Mpi {
         Ok((chosen, status))
     }
 
-    /// [`Mpi::end_wait_any`]: the status. `chosen` is the index, also of a request that fails;
-    /// `MPI_UNDEFINED` if there is none.
+    /// Ends as [`Mpi::end_wait_any`] does. Returns the status. `chosen` is the index, also of a request that
+    /// fails; `MPI_UNDEFINED` if there is none.
     pub fn end_wait_any_at(&self, requests: RequestArray, chosen: &mut i32) -> Result<Status> {
         *chosen = UNDEFINED;
         Ok(self.any(requests, true, chosen)?.2)
@@ -288,8 +288,8 @@ impl Mpi {
         Ok(complete)
     }
 
-    /// `MPI_Testany`: flag and status. `chosen` is the index, also of a request that fails;
-    /// `MPI_UNDEFINED` if there is none.
+    /// Implements `MPI_Testany`. Returns flag and status. `chosen` is the index, also of a request that
+    /// fails; `MPI_UNDEFINED` if there is none.
     pub fn test_any(&self, requests: RequestArray, chosen: &mut i32) -> Result<(bool, Status)> {
         if self.begin_test_any(requests) {
             self.block();
@@ -376,7 +376,7 @@ impl Mpi {
         self.some(requests, true, found)
     }
 
-    /// `MPI_Testsome`.
+    /// Implements `MPI_Testsome`.
     pub fn test_some(
         &self,
         requests: RequestArray,
@@ -414,7 +414,7 @@ impl Mpi {
         Ok(false)
     }
 
-    /// `MPI_Testall`: `statuses(i, status)` is told each status if all are complete.
+    /// Implements `MPI_Testall`: `statuses(i, status)` is called with each status if all are complete.
     pub fn test_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result<bool> {
         if !self.all_complete(requests)? {
             return Ok(false);
@@ -423,7 +423,7 @@ impl Mpi {
         Ok(true)
     }
 
-    /// `MPI_Test` on the one handle of `request`.
+    /// Implements `MPI_Test` on the one handle of `request`.
     pub fn test(&self, request: RequestArray) -> Result<Option<Status>> {
         if !self.all_complete(request)? {
             return Ok(None);

@@ -63,7 +63,7 @@ impl First {
         }
     }
 
-    /// For a rank that may be told of a failure before.
+    /// Returns how the question is open to a rank that may be notified of a failure before.
     pub(super) fn open_in_order(self, clock: Time) -> Open {
         match (self.unknown, self.time) {
             (false, Time::MAX) => Open::Final,
@@ -72,8 +72,8 @@ impl First {
         }
     }
 
-    /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time
-    /// ([`World::open_once`]).
+    /// Returns how the question is open to a rank that waits for it, `in_turn` if it may not make use of what
+    /// is known ahead of its time ([`World::open_once`]).
     pub(super) fn open(self, clock: Time, in_turn: bool) -> Open {
         let foreknown = in_turn && self.latest > self.time.max(clock);
         match (self.unknown || foreknown, self.time) {
@@ -147,8 +147,8 @@ impl World {
         }
     }
 
-    /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain
-    /// since it asked it last.
+    /// Parks the mounted rank, which asks `question`, if that is due. Returns all that it has asked without
+    /// success since it asked it last; `None` if it is not parked.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
         if self.messages.ranks()[self.messages.me()].failed_polls < FREE_POLLS {
@@ -278,9 +278,9 @@ impl World {
         self.order.histories.entry(rank).or_default().released += 1;
     }
 
-    /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and
-    /// send in the end. Answers "no" to the one with the least clock; false if there is none, or this has
-    /// been in vain for too long.
+    /// Releases the parked rank with the least clock, to which it answers "no": nothing can happen unless it
+    /// goes on polling, for it may compute between its polls and send in the end. Returns `false` if there is
+    /// none, or too many polls have failed.
     pub(crate) fn release_poller(&mut self) -> bool {
         let messages = self.messages.ranks().profile().messages();
         let Some(Poller { rank, polls, .. }) = self.least_poller() else { return false };

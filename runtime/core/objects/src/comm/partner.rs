@@ -92,7 +92,7 @@ impl Comms {
         }
         Some(found)
     }
-    /// [`Comms::context_from`], if handle and rank are right.
+    /// Returns [`Comms::context_from`], if handle and rank are right.
     #[inline(always)]
     pub fn known_context(&self, handle: usize, source: i32) -> Option<u32> {
         if handle == COMM_WORLD && (source as u32) < self.ranks {

@@ -35,8 +35,8 @@ impl Comms {
         }
         self.spawned[..self.spawned.partition_point(|spawned| spawned.first <= rank)].last()
     }
-    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they
-    /// have the intercommunicator with. Contexts of their world and of that.
+    /// Spawns ranks, some of them here: from `first` on so many of each command, by a group that they have
+    /// the intercommunicator with. `world` and `inter` are the contexts of their world and of that.
     pub fn spawn(&mut self, first: u32, counts: Rc<[u32]>, parents: Rc<Group>, (world, inter): (u32, u32)) {
         let group = Group::range(first, 1, counts.iter().sum());
         let before = self.continue_contexts(Some(world));

@@ -44,7 +44,7 @@ impl Graph {
         })
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn size(&self) -> u32 {
         self.index.len() as u32
     }

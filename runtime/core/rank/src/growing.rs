@@ -28,7 +28,7 @@ pub struct StableVec<T: Copy> {
 }
 
 impl<T: Copy> StableVec<T> {
-    /// None.
+    /// Makes an empty vector.
     pub const fn new() -> StableVec<T> {
         const { assert!(size_of::<T>() > 0 && SMALL.is_multiple_of(align_of::<T>())) };
         StableVec { first: NonNull::dangling(), length: 0, room: 0, capacity: 0, mapping: (0, 0) }

@@ -149,7 +149,7 @@ fn refuse() -> ! {
     threads::end_process(&why)
 }
 
-/// First thing on a new rank's stack.
+/// Prepares a new rank, as the first thing on its stack.
 pub(crate) fn entered() {
     now::set_call(0);
     libc_state::reset();

@@ -132,7 +132,7 @@ fn with<R>(f: impl FnOnce(&mut Runtimes) -> R) -> Option<R> {
     unsafe { RUNTIMES_FOUND.with(|runtimes| runtimes.as_mut().map(f)) }
 }
 
-/// A rank that begins: the runtimes do not know it.
+/// Resets the runtimes for a rank that begins: they do not know it.
 pub(crate) fn begin() {
     with(|runtimes| {
         runtimes.scheduler = runtimes.read();

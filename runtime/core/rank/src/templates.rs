@@ -250,6 +250,8 @@ impl Templates {
         unsafe { self.rebuild(live, self.all[0].stack.len(), 0, NOTHING.as_ptr().cast()) };
     }
 
+    /// Rebuilds lines from a record.
+    ///
     /// # Safety
     /// As for `load`.
     #[inline]

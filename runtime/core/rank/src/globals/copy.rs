@@ -50,6 +50,8 @@ impl Chunk {
         found & !self.ignored
     }
 
+    /// Returns the bytes of a line in a copy of the chunk.
+    ///
     /// # Safety
     /// `base` holds a copy of this chunk.
     #[inline]
@@ -74,6 +76,8 @@ impl Chunk {
         }
     }
 
+    /// Puts a line back from `from`.
+    ///
     /// # Safety
     /// This memory is in place for whoever `from` belongs to.
     #[inline]
@@ -83,7 +87,7 @@ impl Chunk {
     }
 }
 
-/// Set bits of a mask, lowest first.
+/// Returns the set bits of a mask, lowest first.
 fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (mask != 0).then(|| mask.trailing_zeros())?;

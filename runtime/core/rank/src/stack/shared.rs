@@ -81,7 +81,7 @@ impl SharedStack {
         })
     }
 
-    /// Lowest usable address and top.
+    /// Returns the lowest usable address and top.
     #[inline]
     pub(crate) fn bounds(&self) -> (usize, usize) {
         (self.limit, self.top)
@@ -138,7 +138,7 @@ impl SharedStack {
         }
     }
 
-    /// The rank (in place) has ended.
+    /// Gives back the stack of the mounted rank, which has ended.
     pub(crate) fn ended(&mut self, place: StackPosition) {
         self.in_place = NOBODY;
         if place.stack != 0 {

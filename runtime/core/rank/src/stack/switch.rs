@@ -29,8 +29,8 @@ pub(crate) unsafe fn start(base: usize, entry: extern "C" fn() -> !) -> usize {
     }
 }
 
-/// The outermost frame of a rank: behind it, a debugger or an exception that nobody catches has nothing to
-/// look for.
+/// Begins a rank as its outermost frame: behind it, a debugger or an exception that nothing catches has
+/// nothing to look for.
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
     naked_asm!(

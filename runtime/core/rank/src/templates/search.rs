@@ -47,7 +47,7 @@ impl Templates {
         None
     }
 
-    /// The usual template fits badly, with a difference of so many bytes.
+    /// Searches a better template, as the usual one fits badly, with a difference of `bytes` bytes.
     ///
     /// # Safety
     /// As for `find`.

@@ -25,8 +25,8 @@ pub trait Members {
     fn received(&self, _to: u32, _from: u32) -> u64 {
         0
     }
-    /// The neighbours that send to `to` in a direct round among neighbours, and how many bytes; replaces what
-    /// `list` has.
+    /// Lists the neighbours that send to `to` in a direct round among neighbours, and how many bytes;
+    /// replaces what `list` has.
     fn sources(&self, _to: u32, list: &mut Vec<(u32, u64)>) {
         list.clear();
     }

@@ -82,7 +82,8 @@ pub struct TimePlane {
 }
 
 impl TimePlane {
-    /// Own members with these clocks; `common` if all members everywhere have the same one.
+    /// Makes the time plane of own members with these clocks; `common` if all members everywhere have the
+    /// same one.
     pub fn new(
         segment: ProcessSegment,
         schedule: Rc<dyn Schedule>,
@@ -105,7 +106,7 @@ impl TimePlane {
     pub fn burden(&self) -> Option<&Burden> {
         self.burden.as_deref()
     }
-    /// A record from another process.
+    /// Delivers a record from another process.
     pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
         self.inbox.push((round, process, record));
     }

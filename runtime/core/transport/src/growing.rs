@@ -113,7 +113,7 @@ fn is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid())
 }
 
-/// Nobody else has made it up.
+/// Returns a token that no other process has made up.
 fn new_token() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), now.as_nanos())
@@ -311,7 +311,7 @@ impl Growing {
         Ok(())
     }
 
-    /// A process that was started here and has ended, but not with its rank.
+    /// Looks for a process that was started here and has ended, but not with its rank.
     fn look_after_children(&mut self) -> Result<(), String> {
         self.leaving.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         let ended = |(process, child): &mut (u32, Child)| Some((*process, child.try_wait().ok()??));

@@ -73,7 +73,7 @@ impl Halving {
         let (first, end) = kept(self.fold.among, position, levels);
         self.pieces.slice(whole, first, end)
     }
-    /// The exchange of one level.
+    /// Adds the exchange of one level.
     pub(super) fn exchange(&self, position: u32, level: u32, data: &HalvingRanges, steps: &mut Vec<Step>) {
         exchange(
             &self.fold,

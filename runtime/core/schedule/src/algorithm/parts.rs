@@ -65,7 +65,7 @@ pub(crate) fn add(rank: u32, distance: u32, size: u32) -> u32 {
     (if sum >= u64::from(size) { sum - u64::from(size) } else { sum }) as u32
 }
 
-/// `(rank - distance) mod size`, for `distance <= size`.
+/// Returns `(rank - distance) mod size`, for `distance <= size`.
 #[inline]
 pub(crate) fn subtract(rank: u32, distance: u32, size: u32) -> u32 {
     if rank >= distance {
@@ -86,7 +86,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// `bytes` in `parts` pieces of whole `element`s.
+    /// Divides `bytes` into `parts` pieces of whole `element`s.
     pub(crate) fn new(bytes: u64, parts: u32, element: u64) -> Pieces {
         let element = element.max(1);
         let count = bytes / element;
@@ -123,7 +123,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// For `size` members.
+    /// Folds `size` members.
     pub(crate) fn new(size: u32) -> Fold {
         Fold::keeping(size, 1)
     }
@@ -138,7 +138,7 @@ impl Fold {
     pub(crate) fn exchanges(&self) -> u32 {
         self.among.ilog2()
     }
-    /// 1 if there are pairs, else 0: the rounds before and after the exchanges.
+    /// Returns 1 if there are pairs, else 0: the rounds before and after the exchanges.
     #[inline]
     pub(crate) fn fringe(&self) -> u32 {
         u32::from(self.folded > 0)
@@ -148,7 +148,7 @@ impl Fold {
     pub(crate) fn pair(&self, rank: u32) -> Option<u32> {
         (rank / 2 < self.folded).then_some(rank ^ 1)
     }
-    /// Position of `rank` among those that remain, `None` if it steps back.
+    /// Returns the position of `rank` among those that remain, `None` if it steps back.
     #[inline]
     pub(crate) fn position(&self, rank: u32) -> Option<u32> {
         if rank / 2 >= self.folded {

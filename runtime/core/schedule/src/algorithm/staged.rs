@@ -133,7 +133,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// For `size` members, without stages.
+    /// Makes a schedule for `size` members, without stages.
     pub(super) fn new(name: &'static str, size: u32, reserve: u64) -> Staged {
         let (nil, nobody) = (Blocks::Uniform(0), Rc::<[u32]>::from([]));
         let inner = Member {

@@ -31,7 +31,7 @@ impl LinkRow {
             ..*self
         }
     }
-    /// The parts whose far ends are on one process each.
+    /// Divides it into parts whose far ends are on one process each.
     pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, LinkRow)) {
         let mut at = 0;
         while at < self.count {

@@ -84,7 +84,8 @@ fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
     }
 }
 
-/// Another process is not of this run: what process 0 and that one are, in lines.
+/// Returns the sentence for another process that is not of this run: what process 0 and that one are, in
+/// lines.
 fn stranger(other: usize, ours: &str, theirs: &str) -> String {
     let only = |lines: &str, without: &str| {
         let lines: Vec<&str> =

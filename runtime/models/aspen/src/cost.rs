@@ -127,8 +127,7 @@ impl Application {
         })
     }
 
-    /// Does something with the parameters that are asked for, on a kind of socket of a machine if there is
-    /// one.
+    /// Calls `body` with the parameters that are asked for, on a kind of socket of a machine if there is one.
     pub(crate) fn on_hardware<N: Number, R>(
         &self,
         request: &EvaluationRequest<'_, N>,

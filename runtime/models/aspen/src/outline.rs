@@ -73,7 +73,7 @@ impl Application {
     }
 }
 
-/// A heading and rows of two columns.
+/// Appends a heading and rows of two columns.
 fn table(text: &mut String, heading: &str, rows: Vec<(String, String)>) {
     let width =
         rows.iter().map(|(name, _)| name.chars().count()).filter(|&width| width < 50).max().unwrap_or(0);

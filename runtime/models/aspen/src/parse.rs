@@ -152,7 +152,7 @@ fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<
     repeat(0.., item)
 }
 
-/// `"include" path`
+/// Parses `"include" path`.
 fn include(input: &mut Input<'_>) -> Parsed<Global> {
     let file = alt((
         one("a file's name", |token| token.kind == TokenKind::Path),
@@ -210,7 +210,7 @@ fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<
     })
 }
 
-/// "expected ..., found ...".
+/// Returns the error "expected ..., found ...".
 fn explain(progress: &ParserState, found: Option<&Token<'_>>, text: &str) -> AspenError {
     let end = text.trim_end().len() as u32;
     let span =

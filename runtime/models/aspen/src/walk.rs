@@ -63,12 +63,12 @@ pub enum Structure<'a, N> {
 
 /// Receiver of the events of a traversal.
 pub trait Visitor<N> {
-    /// A part begins.
+    /// Enters a part.
     ///
     /// # Errors
     /// The visitor's; the traversal ends.
     fn enter(&mut self, structure: &Structure<'_, N>) -> Result<(), AspenError>;
-    /// The part that began last and has not ended ends.
+    /// Leaves the part that began last and has not ended.
     ///
     /// # Errors
     /// The visitor's; the traversal ends.

@@ -238,8 +238,8 @@ fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     best.pop().flatten()
 }
 
-/// Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by 1.96 +
-/// 2.4/n + 3/n².
+/// Returns Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by
+/// 1.96 + 2.4/n + 3/n².
 fn student(freedom: usize) -> f64 {
     const FIRST: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     let n = freedom as f64;

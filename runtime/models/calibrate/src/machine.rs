@@ -259,7 +259,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// By how much the machine is off, in parts of what was measured; below nought it is too fast.
+    /// Returns by how much the machine is off, in parts of what was measured; below nought it is too fast.
     pub fn error(&self) -> f64 {
         self.seconds / self.row.seconds - 1.0
     }

@@ -33,9 +33,9 @@ impl From<std::io::Error> for Stop {
 
 /// Writes what one rank does.
 pub trait Writing {
-    /// It computes.
+    /// Computes.
     fn compute(&mut self, span: Span) -> std::io::Result<()>;
-    /// It makes a call.
+    /// Makes a call.
     fn call(&mut self, call: Call) -> Result<(), Stop>;
 }
 

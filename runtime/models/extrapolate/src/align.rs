@@ -27,7 +27,7 @@ pub fn align(sequences: &[Vec<u32>]) -> Option<Aligned> {
     Some(aligned)
 }
 
-/// Two sequences as one, and where the elements of each are in it.
+/// Merges two sequences into one. Returns it, and where the elements of each are in it.
 fn merge(a: &[u32], b: &[u32]) -> Option<(Vec<u32>, Vec<usize>, Vec<usize>)> {
     let width = b.len() + 1;
     if a.len().checked_mul(b.len())? > MOST_PAIRS {

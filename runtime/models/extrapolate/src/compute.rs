@@ -48,8 +48,8 @@ pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summa
     Ok(all.into_iter().map(|(path, histogram)| (path, histogram.summary())).collect())
 }
 
-/// The histograms at the rank count that is wanted; those of the traces are ordered by count. And sentences
-/// about means that no formula comes close to.
+/// Returns the histograms at the rank count that is wanted; those of the traces are ordered by count. Also
+/// returns sentences about means that no formula comes close to.
 pub fn extrapolate(
     common: &Dictionaries,
     counts: &[u32],

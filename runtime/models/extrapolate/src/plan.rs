@@ -427,7 +427,7 @@ impl<'a> Planner<'a> {
         quantity::fit(self.family, rows, what).map_err(|why| self.refusal(key, name, &why, rows))
     }
 
-    /// That a number of a place has no rule.
+    /// Returns the sentence that a number of a call site has no rule.
     fn refusal(&self, key: u32, name: &str, why: &Unfit, rows: &[Row]) -> String {
         let why = match why {
             Unfit::NoFormula => {

@@ -301,7 +301,8 @@ fn add(block: &mut Operations, work: Work, unit: ExecutionUnit, behind: &[(usize
     }
 }
 
-/// Every message has a receive in the order of the steps, so that graphs without wildcards never deadlock.
+/// Makes a graph. Every message has a receive in the order of the steps, so that graphs without wildcards
+/// never deadlock.
 fn graph(ranks: usize, steps: &[Step]) -> GoalGraph {
     let mut blocks = vec![Operations::default(); ranks];
     for step in steps {

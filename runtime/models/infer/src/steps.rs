@@ -103,7 +103,7 @@ impl CallReader<'_> {
         self.part.receives.extend(u32::try_from(envelope.peer).ok());
     }
 
-    /// A call that waits has returned.
+    /// Notes that a call that waits has returned.
     fn waited(&mut self) {
         if self.open.is_empty() {
             self.close();

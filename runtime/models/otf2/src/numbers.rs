@@ -174,15 +174,15 @@ impl<'a> NumberReader<'a> {
 
 /// Appends numbers as files have them.
 pub trait Put {
-    /// A number in full.
+    /// Appends a number in full.
     fn full(&mut self, number: u64);
-    /// One that is as short as it can be.
+    /// Appends one that is as short as it can be.
     fn number(&mut self, number: u64);
-    /// One of 32 bits, of which the greatest means none.
+    /// Appends one of 32 bits, of which the greatest means none.
     fn short(&mut self, number: u32);
-    /// A text; what is behind a zero in it is left out.
+    /// Appends a text; what is behind a zero in it is left out.
     fn text(&mut self, text: &str);
-    /// A record of this kind with what `put` appends.
+    /// Appends a record of this kind with what `put` appends.
     fn record(&mut self, kind: u8, put: impl FnOnce(&mut Vec<u8>));
 }
 

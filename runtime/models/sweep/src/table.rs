@@ -144,7 +144,7 @@ impl SweepTable {
         self.variables.iter().zip(point).map(|(variable, &value)| &variable.values[value])
     }
 
-    /// For a terminal: a line for each point, the best one, and who is best where.
+    /// Returns the text for a terminal: a line for each point, the best one, and who is best where.
     pub fn text(&self) -> String {
         let mut lines: Vec<Vec<String>> =
             vec![self.variables.iter().map(|variable| variable.name.clone()).collect()];

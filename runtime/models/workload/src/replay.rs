@@ -153,7 +153,7 @@ impl<'t> Replay<'t> {
         self.plan.volleys.number_functions(numbers);
     }
 
-    /// From the beginning, for another run whose ranks begin at a time.
+    /// Restarts from the beginning, for another run whose ranks begin at a time.
     pub(crate) fn restart(&mut self, begins: Time) {
         self.clockwork.rewind(self.trace);
         self.expected.fill(begins);

@@ -80,9 +80,9 @@ pub trait Workload {
     /// a rank that begins is told [`Answer::Done`].
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call);
 
-    /// A rank's next call with the number of its function and what the rank computes before it, if that is
-    /// known to be a message whatever the last call was answered. `None`, and the rank is where it was, if
-    /// [`Workload::next`] is to be asked.
+    /// Returns a rank's next call with the number of its function and what the rank computes before it, if
+    /// that is known to be a message whatever the last call's result was. Returns `None`, and the rank is
+    /// where it was, if [`Workload::next`] is to be asked.
     fn message(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
         None
     }
@@ -120,7 +120,8 @@ pub trait Workload {
         None
     }
 
-    /// The rank makes the calls of its volley: what it computes before each, nothing if that is nothing.
+    /// Makes the calls of the rank's volley: `computed` gets what it computes before each, nothing if that is
+    /// nothing.
     fn fire(&mut self, _: &Caller, _: &mut Self::Cursor, computed: &mut Vec<Span>) {
         computed.clear();
     }

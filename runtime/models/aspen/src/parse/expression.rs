@@ -88,7 +88,7 @@ pub(super) fn expression(input: &mut Input<'_>) -> Parsed<Expr> {
     parsed
 }
 
-/// `[ formula ]`
+/// Parses `[ formula ]`.
 pub(super) fn quantity(input: &mut Input<'_>) -> Parsed<Expr> {
     delimited(sign("["), expression, sign("]")).parse_next(input)
 }
@@ -98,7 +98,7 @@ pub(super) fn list(input: &mut Input<'_>) -> Parsed<Vec<Expr>> {
     separated(0.., expression, sign(",")).parse_next(input)
 }
 
-/// `name(a, b)`
+/// Parses `name(a, b)`.
 pub(super) fn call(input: &mut Input<'_>) -> Parsed<Expr> {
     let function = name(input)?;
     let (_, arguments, end) = (sign("("), list, sign(")")).parse_next(input)?;
@@ -122,7 +122,7 @@ fn scale(input: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr { kind: ExprKind::Unit(value), span: input.state.span(token) })
 }
 
-/// `n`, `model.n`, `array[i]`, `table[i][j]` or `f(x)`.
+/// Parses `n`, `model.n`, `array[i]`, `table[i][j]` or `f(x)`.
 fn named(input: &mut Input<'_>) -> Parsed<Expr> {
     let first = path(input)?;
     let (span, plain) = (first.span, !first.text.contains('.'));

@@ -70,7 +70,7 @@ pub const MAKERS: [&str; 14] = [
 pub struct Steps(VecDeque<Step>);
 
 impl Steps {
-    /// The next call of the rank.
+    /// Adds the next call of the rank.
     pub fn add(&mut self, function: &Function, record: &Record) {
         let number = |name: &str| record.number(function, name);
         let list = |name: &str| record.numbers(function, name).to_vec();
@@ -217,7 +217,7 @@ impl Comms {
         Ok(None)
     }
 
-    /// All members of a communicator make others of it.
+    /// Makes other communicators of one, by all its members.
     fn make(&mut self, parent: usize, state: &mut [Rank]) -> Result<(), String> {
         let Comm { members, dims } = self.all[parent].clone();
         let mut calls = Vec::with_capacity(members.len());

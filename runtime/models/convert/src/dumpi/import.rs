@@ -49,7 +49,8 @@ impl Files<'_> {
     }
 }
 
-/// A trace of a run, from the text file that describes it (`.meta`), or from the file of one of its ranks.
+/// Imports a trace of a run, from the text file that describes it (`.meta`), or from the file of one of its
+/// ranks.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     let (files, ranks) = files(from)?;
     let mut writer = Writer::create(to, ranks)?;

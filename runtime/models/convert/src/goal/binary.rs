@@ -255,7 +255,7 @@ impl<W: Write + Seek> Output for Blocks<W> {
     }
 }
 
-/// A rank's operations, from the numbers on.
+/// Writes a rank's operations, from the numbers on.
 fn block(operations: &Operations, out: &mut Vec<u8>) {
     let count = operations.works.len();
     let mut awaited = vec![0u32; count];
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(super::graph(Cursor::new(file(2, &example()))).unwrap().ranks, 2);
     }
 
-    /// A file with a number in another place, and what is said of it.
+    /// Changes the bytes of a file and checks that it is refused with a sentence that has these parts.
     #[track_caller]
     fn refused(change: impl Fn(&mut Vec<u8>), parts: &[&str]) {
         let mut bytes = file(2, &example());

@@ -53,7 +53,7 @@ pub trait Output {
     /// Writes the operations of the next rank, in the order of their numbers; of each the edges stand
     /// together, in that order too.
     fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
-    /// All ranks have been written.
+    /// Ends the file: all ranks have been written.
     fn end(&mut self) -> std::io::Result<()>;
 }
 
@@ -135,7 +135,7 @@ impl<'a> Rank<'a> {
         Ok(Some(label))
     }
 
-    /// A message that blocks.
+    /// Writes a message that blocks.
     fn whole(&mut self, sends: bool, envelope: &Envelope) -> Result<(), Stop> {
         if let Some(label) = self.message(sends, envelope)? {
             self.front = vec![(label, false)];
@@ -143,7 +143,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Messages with a request.
+    /// Writes messages with a request.
     fn started(&mut self, messages: &[(bool, &Envelope)], request: u32) -> Result<(), Stop> {
         let mut labels = Vec::new();
         for &(sends, envelope) in messages {

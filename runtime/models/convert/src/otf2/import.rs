@@ -10,7 +10,7 @@ use trace::Trace;
 /// The most ranks of an archive that is read into memory whole.
 const MOST_IN_MEMORY: usize = 1 << 12;
 
-/// A trace of an archive.
+/// Imports a trace of an archive.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     let archive = Archive::open(ArchiveFiles::of(from))?;
     let locations = ranks(&archive, from)?;

@@ -100,7 +100,7 @@ impl Queue {
         Some(&mut self.items[(place - self.left) as usize].what)
     }
 
-    /// The receive with this request has this message, or none.
+    /// Records that the receive with this request has this message, or none.
     ///
     /// # Errors
     /// If there is no such receive.

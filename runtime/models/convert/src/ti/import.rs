@@ -13,7 +13,7 @@ use trace::Trace;
 /// The most ranks that a text may have: as many as a line of it may name.
 const MOST_RANKS: u32 = 1 << 24;
 
-/// A trace of what files say.
+/// Imports a trace from files.
 pub fn import(from: &Path, to: &Path, options: &Options) -> Result<(), String> {
     let files = files(from)?;
     let mut ranks = 0;

@@ -212,8 +212,8 @@ fn wait_for_all(world: &mut World, lists: &mut Lists, list: &mut u32, awaited: &
     })
 }
 
-/// The mounted rank computes so long and enters a call: when, and with which status it ends there, if it
-/// does.
+/// Lets the mounted rank compute so long and enter a call. Returns when, and with which status it ends there,
+/// if it does.
 #[inline(always)]
 fn enter(world: &mut World, computed: Span, function: u16, course: Course) -> (Time, Option<i32>) {
     let me = world.messages.me();

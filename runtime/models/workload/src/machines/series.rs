@@ -100,7 +100,7 @@ pub(super) fn run<W: Workload>(
     ran
 }
 
-/// Whom plain messages may be with: sends go to ranks of this process.
+/// Returns whom plain messages may be with: sends go to ranks of this process.
 #[inline(always)]
 pub(super) fn partners(world: &World, comm: &Consecutive, starts: Starts) -> Partners {
     let Consecutive { me, size, first, .. } = *comm;

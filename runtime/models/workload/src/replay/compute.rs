@@ -53,7 +53,7 @@ impl<'t> Clockwork<'t> {
         matches!(self.source, Source::Nothing)
     }
 
-    /// Exact times are read once more; drawn ones are the same whenever they are asked for.
+    /// Rewinds: exact times are read once more; drawn ones are the same whenever they are asked for.
     pub(super) fn rewind(&mut self, trace: &'t Trace) {
         match &mut self.source {
             Source::Exact(ranks) => *ranks = readings(trace),

@@ -38,7 +38,7 @@ impl ChainCosts {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }
 
-    /// One more call, which belongs to this tally; O(1).
+    /// Adds one more call, which belongs to this tally; O(1).
     #[inline]
     pub fn add(&mut self, tally: u32, call: &Returned) {
         let at = call.chain as usize;

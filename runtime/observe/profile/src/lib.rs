@@ -100,7 +100,7 @@ impl Profiler {
         }
     }
 
-    /// A rank did this.
+    /// Adds what a rank did.
     #[inline]
     fn spent(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         self.series.add(doing, from, span);

@@ -27,7 +27,7 @@ struct FindingCount {
 }
 
 impl FindingCount {
-    /// One more, of a rank that is no lower than those before.
+    /// Adds one more, of a rank that is no lower than those before.
     fn add(&mut self, rank: u32) {
         self.add_all(&FindingCount {
             count: 1,

@@ -67,7 +67,7 @@ pub struct CollectiveUse {
 }
 
 impl CollectiveUse {
-    /// With the calls that another process has seen.
+    /// Adds the calls that another process has seen.
     pub fn add(&mut self, other: &CollectiveUse) {
         self.least_bytes = self.least_bytes.min(other.least_bytes);
         if !self.example.leads(&other.example) {

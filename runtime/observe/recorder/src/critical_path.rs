@@ -129,7 +129,7 @@ impl LostTime {
 }
 
 impl DelayCost {
-    /// Both.
+    /// Returns the sum of both.
     pub fn sum(&self) -> u128 {
         self.short.sum() + self.long.sum()
     }

@@ -379,7 +379,7 @@ pub trait Recorder {
     }
     /// Records what a profile needs of a call that has returned.
     fn returned(&mut self, _call: &Returned) {}
-    /// A call had not returned when the run ended: what it did up to then.
+    /// Takes a call that had not returned when the run ended: what it did up to then.
     fn unreturned(&mut self, _call: &Returned) {}
     /// Returns `true` if it is to be told by [`Recorder::received`] of the messages of the ranks that it
     /// wants; only one that wants waits may.
@@ -392,10 +392,10 @@ pub trait Recorder {
     /// Records when all members of the collective `id` have entered it. Told before or after the calls of
     /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
-    /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to
-    /// who wants waits.
+    /// Takes a rank's clock at the end of the run, of each rank of this process; called before
+    /// [`Recorder::end`] if the recorder wants waits.
     fn finished(&mut self, _rank: u32, _at: Time) {}
-    /// All that the ranks of this process have sent; told before [`Recorder::end`].
+    /// Takes all that the ranks of this process have sent; called before [`Recorder::end`].
     fn traffic(&mut self, _traffic: &Traffic) {}
     /// Tells the kinds of collectives that the calls of this process were ([`Returned::collective`]), from
     /// number 1 on; told before [`Recorder::end`] to who wants waits.
@@ -408,36 +408,38 @@ pub trait Recorder {
     fn recognizes(&self) -> bool {
         false
     }
-    /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same
-    /// call next.
+    /// Recognizes a call that has returned, and that is all if the result is `true`: else [`Recorder::call`]
+    /// gets the same call next.
     fn recognize(&mut self, _call: &CallKey, _left: &CallReturn) -> bool {
         false
     }
-    /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not
-    /// told of it.
+    /// Takes a call that had not returned when the run ended, or was left by an exception: [`Recorder::call`]
+    /// did not get it.
     fn unfinished(&mut self, call: &Call);
     /// Returns `true` if it is to be told by [`Recorder::matched`].
     fn wants_matches(&self) -> bool {
         false
     }
-    /// A receive has learned its message, in the call that is told of next.
+    /// Takes the message of a receive, in the call that is reported next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
     /// Returns `true` if it is to be told by [`Recorder::left_over`] and [`Recorder::found`]. To find that
     /// out takes its time of the host at each call.
     fn wants_findings(&self) -> bool {
         false
     }
-    /// A finding, of a rank of this process: of a message or a collective call that of the receiver or
+    /// Takes a finding, of a rank of this process: of a message or a collective call that of the receiver or
     /// member.
     fn found(&mut self, _finding: &Finding) {}
-    /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their
-    /// order.
+    /// Takes what a rank that has finalized MPI has left behind. Called before [`Recorder::end`], ranks in
+    /// their order.
     fn left_over(&mut self, _rank: u32, _what: &Leftover) {}
-    /// The rank computed for `span` from `from` on, outside MPI.
+    /// Records that the rank computed for `span` from `from` on, outside MPI.
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
-    /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.
+    /// Switches the recording of a rank on from now on, or off, as the program wants; it is on at the
+    /// beginning.
     fn listen(&mut self, _rank: u32, _on: bool) {}
-    /// A rank goes into a region of the program or leaves one; whether that fits what it said before.
+    /// Notes that a rank goes into a region of the program or leaves one. Returns `true` if that fits what it
+    /// gave before.
     fn region(&mut self, _rank: u32, _at: Time, _region: RegionEvent) -> bool {
         true
     }

@@ -195,7 +195,7 @@ impl Spread {
 }
 
 impl Simulated {
-    /// `virtual_time_ps` as an instant.
+    /// Returns `virtual_time_ps` as an instant.
     pub fn virtual_time(&self) -> Time {
         Time::from_ps(self.virtual_time_ps)
     }

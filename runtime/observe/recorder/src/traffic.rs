@@ -39,7 +39,7 @@ impl Traffic {
         }
     }
 
-    /// A message with so many bytes; O(1), amortized.
+    /// Adds a message with so many bytes; O(1), amortized.
     pub fn add(&mut self, from: u32, to: u32, bytes: u64) {
         let key = u64::from(from >> self.fold) << 32 | u64::from(to >> self.fold);
         let cell = self.cells.entry(key).or_default();
@@ -50,7 +50,7 @@ impl Traffic {
         }
     }
 
-    /// With what ranks of other processes sent. How far it is folded in the end depends on the whole alone:
+    /// Adds what ranks of other processes sent. How far it is folded in the end depends on the whole alone:
     /// more pairs than are kept in a part are more in the whole as well.
     pub fn add_all(&mut self, other: &Matrix) {
         let fold = (other.ranks_per_block.max(1) as u32).ilog2();

@@ -73,7 +73,7 @@ impl Efficiencies {
         })
     }
 
-    /// Names, values and what each says.
+    /// Returns names, values and what each says.
     pub fn rows(&self) -> Vec<(&'static str, f64, &'static str)> {
         let mut rows = vec![
             ("parallel efficiency", self.parallel, "what part of all ranks' time is computation"),

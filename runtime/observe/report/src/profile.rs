@@ -153,7 +153,7 @@ pub fn lost_by_state(profile: &CallProfile) -> Vec<(WaitState, u128, &SiteCost, 
     all
 }
 
-/// Wait states over all sites: what they cost, and where most of it was lost.
+/// Makes the table of wait states over all sites: what they cost, and where most of it was lost.
 pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[

@@ -136,7 +136,7 @@ fn longest_word(text: &str) -> usize {
 }
 
 impl Table {
-    /// Without rows.
+    /// Makes a table without rows.
     pub fn new(columns: &[(&'static str, Align)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(table().text("> ", 80), "> what  how many\n> a|b      1,000\n> µs           7\n");
     }
 
-    /// Eleven columns, of which a text and a name are longer than any terminal is wide.
+    /// Makes a table of eleven columns, of which a text and a name are longer than any terminal is wide.
     fn wide() -> Table {
         let columns: Vec<_> = (0..9).map(|_| ("some number", Align::Right)).collect();
         let mut table = Table::new(

@@ -52,7 +52,7 @@ impl Counters {
         Ok(())
     }
 
-    /// A change at the instant that was told of last.
+    /// Changes a counter at the instant that was reported last.
     #[inline]
     pub fn change(&mut self, counter: Counter, by: i64) {
         self.values[counter as usize] += by;

@@ -183,7 +183,7 @@ pub trait Output {
     /// # Errors
     /// What the system says of the file.
     fn event(&mut self, event: &TimelineEvent) -> io::Result<()>;
-    /// That was all.
+    /// Ends the file: that was all.
     ///
     /// # Errors
     /// What the system says of the file.

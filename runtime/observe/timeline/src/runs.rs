@@ -27,12 +27,12 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// To this file, which is empty.
+    /// Makes a writer to this file, which is empty.
     pub fn new(file: File) -> RunWriter {
         RunWriter { file, records: Vec::new(), bytes: Vec::new(), ends: Vec::new() }
     }
 
-    /// One more record; amortized O(log of a run).
+    /// Adds one more record; amortized O(log of a run).
     #[inline]
     pub fn add(&mut self, record: Record) -> io::Result<()> {
         self.records.push(record);

@@ -299,7 +299,7 @@ impl<'a> Checker<'a> {
         format!("collective {place} of a communicator differs: {}; {}", shown(a, one), shown(b, other))
     }
 
-    /// The collective calls of a rank in a communicator.
+    /// Returns the collective calls of a rank in a communicator.
     fn collectives_of<'v>(
         &'v self,
         view: &'v RankView<'a>,

@@ -99,7 +99,7 @@ impl Column {
             ColumnKind::Grid(grid) => grid.at(place),
         }
     }
-    /// All values in order; O(values).
+    /// Visits all values in order; O(values).
     pub fn each(&self, visit: impl FnMut(i64)) {
         match &self.0 {
             ColumnKind::Folded(folded) => folded.each(visit),

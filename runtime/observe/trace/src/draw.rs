@@ -184,8 +184,8 @@ mod tests {
         histogram.summary()
     }
 
-    /// Mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how many
-    /// are.
+    /// Returns mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how
+    /// many are.
     fn drawn(summary: &Summary, passages: u64) -> (f64, f64, usize) {
         let draw = TimeSampler::new(summary, passages, 10);
         let all: Vec<f64> =

@@ -35,14 +35,14 @@ pub fn part(path: &Path, process: u32) -> PathBuf {
 }
 
 impl Saving {
-    /// Beside the trace `path`, by process number `process`, every so many nanoseconds or, if they are zero,
-    /// after each call.
+    /// Makes the saving beside the trace `path`, by process number `process`, every so many nanoseconds or,
+    /// if they are zero, after each call.
     pub fn new(path: &Path, process: u32, every: u64, clock: Clock) -> Saving {
         let due = clock().saturating_add(every);
         Saving { part: part(path, process), every, clock, due, calls: 1 }
     }
 
-    /// Another call was recorded: whether it is time to save; O(1).
+    /// Notes that another call was recorded. Returns `true` if it is time to save; O(1).
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.calls -= 1;

@@ -184,8 +184,8 @@ fn of_mean<'a>(computed: &'a Computed, percent: &'a [i64]) -> impl Iterator<Item
     computed.ranks.iter().map(told)
 }
 
-/// By how many percent the mean of each rank differs from that of all. Those that are as near to what most
-/// have as chance lets them be are one.
+/// Returns by how many percent the mean of each rank differs from that of all. Those that are as near to what
+/// most have as chance lets them be are one.
 fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
     let mut percent = vec![0; of as usize];
     if ranks.len() < 2 {

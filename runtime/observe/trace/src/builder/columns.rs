@@ -85,7 +85,7 @@ enum Number {
 }
 
 impl<'a> Columns<'a> {
-    /// None yet.
+    /// Makes the collection without columns yet.
     pub fn new(
         builder: &'a Builder,
         done: &'a Done,

@@ -323,7 +323,7 @@ enum LoopForm {
 }
 
 impl LoopForm {
-    /// If something also comes again after so many turns.
+    /// Combines the form with one that recurs after so many iterations.
     fn and(self, period: u64, turns: u64) -> LoopForm {
         match self {
             LoopForm::Alike => LoopForm::Varying(period),

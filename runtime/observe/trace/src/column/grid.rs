@@ -133,7 +133,7 @@ impl GridVector {
         })
     }
 
-    /// All values in order; O(values).
+    /// Visits all values in order; O(values).
     pub fn each(&self, mut visit: impl FnMut(i64)) {
         let tables: Vec<Vec<i64>> = self
             .terms
@@ -183,8 +183,8 @@ fn term(reader: &mut Reader) -> Result<TableTerm> {
     Ok(TableTerm { sums, table })
 }
 
-/// Values by place as [`GridVector::read`] reads them, with so many turns of each rank; `None` if ranks
-/// make no square or their places do not tell them.
+/// Encodes values by position as [`GridVector::read`] reads them, with so many iterations of each rank.
+/// Returns `None` if ranks make no square or the values do not follow from their positions.
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
     let square = SquareValues::of(values, turns)?;
     let terms = square.is_regular().then(|| square.tables()).flatten()?;

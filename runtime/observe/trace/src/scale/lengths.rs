@@ -111,7 +111,7 @@ impl CallSizes {
         Ok(lengths)
     }
 
-    /// The bytes that statuses tell of.
+    /// Adds the bytes of statuses.
     fn add_statuses(&mut self, template: &Template) {
         let mut at = 0;
         for field in &template.fields {

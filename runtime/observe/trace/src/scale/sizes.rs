@@ -105,7 +105,7 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// In a loop with so many turns that differ.
+    /// Scales the nodes of a loop with so many iterations that differ.
     fn nodes(&mut self, nodes: &[Node], shape: usize, turns: usize) -> Result<Vec<Node>, String> {
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -295,7 +295,7 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// The displacements of blocks, by their places.
+    /// Scales the displacements of blocks, by their indices.
     fn displacements(
         &mut self,
         cells: &[Cell],

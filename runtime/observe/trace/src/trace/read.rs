@@ -232,8 +232,8 @@ fn sizes(reader: &Reader, trace: &Trace) -> Result<Vec<u64>> {
     }
 }
 
-/// Each column has a number for each rank of the shapes that it is used in, and turn of a loop that varies;
-/// and loops have a turn for each.
+/// Checks that each column has a number for each rank of the shapes that it is used in, and iteration of a
+/// loop that varies; and that loops have an iteration for each.
 fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
     let mut calls = Vec::new();
     for (_, cells) in &trace.calls {

@@ -103,7 +103,7 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
         Ok(())
     }
 
-    /// The next call says these numbers.
+    /// Takes the numbers of the next call.
     fn call(&mut self, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let looked_at = self.folder.looked_at.replace(self.folder.looked_at.get() + 1);
         if looked_at > MOST_LOOKED_AT {
@@ -119,8 +119,8 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
         Ok(())
     }
 
-    /// A call says these numbers in so many turns of the loop around: for the first time, or again as the
-    /// loops around that one go on.
+    /// Takes the numbers of a call in so many iterations of the loop around: for the first time, or again as
+    /// the loops around that one go on.
     fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let is_first = self.levels[..self.levels.len() - 1].iter().all(|&(_, turn)| turn == 0);
         let lane = &mut self.lanes[call];

@@ -101,8 +101,8 @@ impl Combine {
             }
             // Piece by piece, so that what was read is still in the cache when it is written.
             _ => {
-                if data.len() <= FEW {
-                    return self.combine(base, place.at, data, &mut [0; FEW]);
+                if data.len() <= MAX_STACK_BYTES {
+                    return self.combine(base, place.at, data, &mut [0; MAX_STACK_BYTES]);
                 }
                 let whole = PIECE - PIECE % self.element.size() as usize;
                 let mut piece = [0; PIECE];
@@ -115,7 +115,7 @@ impl Combine {
 }
 
 /// Bytes for which no page is cleared first.
-const FEW: usize = 64;
+const MAX_STACK_BYTES: usize = 64;
 /// Bytes that are combined at a time.
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;

@@ -105,7 +105,7 @@ pub struct Timed {
 /// Element of a queue's blocks.
 pub trait Element: Copy + Default {
     /// The class of the least blocks.
-    const LEAST: u8;
+    const MIN_CLASS: u8;
     /// `true` if the queue is searched for entries of one source with any tag.
     const BY_SOURCE: bool;
     /// Makes an element from a node.
@@ -116,7 +116,7 @@ pub trait Element: Copy + Default {
 
 impl Element for Entry {
     // A line of the cache.
-    const LEAST: u8 = 3;
+    const MIN_CLASS: u8 = 3;
     const BY_SOURCE: bool = false;
     #[inline]
     fn of(index: u32, node: &Node) -> Entry {
@@ -130,7 +130,7 @@ impl Element for Entry {
 
 // Twice the size, so that the least block, too, is a line or two.
 impl Element for Timed {
-    const LEAST: u8 = 2;
+    const MIN_CLASS: u8 = 2;
     const BY_SOURCE: bool = true;
     #[inline]
     fn of(index: u32, node: &Node) -> Timed {
@@ -230,9 +230,9 @@ impl<E: Element> Queues<E> {
         match queue.class {
             LONG => {}
             SINGLE => {
-                let at = self.allocate(E::LEAST);
+                let at = self.allocate(E::MIN_CLASS);
                 let single = queue.at;
-                *queue = Queue { at, length: 0, head: 0, class: E::LEAST, any: false };
+                *queue = Queue { at, length: 0, head: 0, class: E::MIN_CLASS, any: false };
                 self.append(queue, 0, single, nodes);
             }
             // Moving half a block once in half a block's appends is cheap; moving all but one is not.

@@ -14,10 +14,10 @@
 use crate::lines::LINE;
 
 /// Most lines that are saved this way.
-pub(crate) const MOST: usize = 256;
+pub(crate) const MAX_LINES: usize = 256;
 /// Lines for which one number says which of them differ.
 pub(crate) const GROUP: usize = 16;
-pub(crate) const GROUPS: usize = MOST / GROUP;
+pub(crate) const GROUPS: usize = MAX_LINES / GROUP;
 const LANES: usize = LINE / 4;
 
 /// Set of lines that differ: bit `k` of number `g` is line `16 g + k`.
@@ -31,7 +31,7 @@ pub(crate) struct MemoryDelta {
     pub(crate) dirty: Lines,
     /// The lanes of each line that differs; one more, since the next one is written before it is known to
     /// differ.
-    masks: [u16; MOST + 1],
+    masks: [u16; MAX_LINES + 1],
     /// Lines and lanes that differ.
     count: usize,
     lanes: usize,
@@ -40,7 +40,7 @@ pub(crate) struct MemoryDelta {
 
 impl MemoryDelta {
     pub(crate) const fn none() -> MemoryDelta {
-        MemoryDelta { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
+        MemoryDelta { dirty: [0; GROUPS], masks: [0; MAX_LINES + 1], count: 0, lanes: 0, groups: 0 }
     }
     /// Returns the bytes of the difference.
     #[inline]
@@ -414,7 +414,7 @@ mod tests {
     fn differences_rebuild_the_memory_with_every_kernel() {
         let mut random = crate::lines::random_words(7);
         for round in 0..300 {
-            let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
+            let lines = 1 + random() as usize % if round % 10 == 0 { MAX_LINES } else { 40 };
             let own: Vec<u16> = (0..lines)
                 .map(
                     |_| if random().is_multiple_of(4) && round % 3 == 0 { random() as u16 } else { u16::MAX },

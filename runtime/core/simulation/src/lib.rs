@@ -25,7 +25,7 @@ pub use setup::{check_network_report, setup, setup_on};
 /// # Errors
 /// A sentence with what to change.
 pub fn preflight(options: &Options, ranks: u32, sharing: u32, writes: bool) -> Result<(), String> {
-    memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available(), sharing)
+    memory::check(ranks.into(), memory::MIN_BYTES_PER_RANK, memory::available(), sharing)
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
     for path in options.report.iter().chain(&options.network_report).filter(|_| writes) {
         // Opened without truncation: a run that fails must not destroy the report of one that did not, nor

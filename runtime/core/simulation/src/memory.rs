@@ -2,7 +2,7 @@
 
 /// Bytes that even an idle rank of the smallest program needs: its state, its account, its saved stack. A
 /// lower bound, so that no run that fits is refused.
-pub const LEAST_BYTES_PER_RANK: u64 = 100;
+pub const MIN_BYTES_PER_RANK: u64 = 100;
 
 /// Reads a size in bytes: `VmHWM: 1234 kB` with the key `VmHWM:` gives 1234 * 1024.
 pub(crate) fn kilobytes(line: &str, key: &str) -> Option<u64> {

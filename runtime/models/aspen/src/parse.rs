@@ -22,7 +22,7 @@ use winnow::token::any;
 /// Blocks and parentheses within each other; deeper ones would need a larger stack.
 const DEEPEST: usize = 200;
 /// Operators in one formula, which is a tree as deep as that if they all bind alike.
-const MOST_OPERATORS: usize = 500;
+const MAX_OPERATORS: usize = 500;
 
 /// State of the parser, and its farthest failure.
 #[derive(Debug)]

@@ -49,7 +49,7 @@ use trace::Trace;
 use trace::trace::{Cell, Comms};
 
 /// The most functions that a trace may name: a call's function is kept in 15 bits.
-const MOST_FUNCTIONS: usize = 1 << 15;
+const MAX_FUNCTIONS: usize = 1 << 15;
 
 /// A rank's position in its calls.
 #[derive(Clone, Default)]
@@ -107,7 +107,7 @@ impl<'t> Replay<'t> {
     /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what
     /// else cannot be.
     pub fn new(trace: &'t Trace, How { decides, compares, without }: How) -> Result<Replay<'t>, String> {
-        if trace.functions.len() >= MOST_FUNCTIONS {
+        if trace.functions.len() >= MAX_FUNCTIONS {
             return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
         }
         if compares && trace.times.is_empty() {

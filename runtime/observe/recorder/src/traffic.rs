@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// Pairs of blocks that are kept; when there are more, blocks are doubled until there are not.
-const MOST: usize = 1 << 16;
+const MAX_BLOCK_PAIRS: usize = 1 << 16;
 /// Blocks in a row of the matrix at most.
 const BLOCKS: u32 = 4096;
 
@@ -45,7 +45,7 @@ impl Traffic {
         let cell = self.cells.entry(key).or_default();
         cell.0 += 1;
         cell.1 += u128::from(bytes);
-        if self.cells.len() > MOST {
+        if self.cells.len() > MAX_BLOCK_PAIRS {
             self.refold(self.fold + 1);
         }
     }
@@ -60,7 +60,7 @@ impl Traffic {
             let cell = self.cells.entry(u64::from(from >> shift) << 32 | u64::from(to >> shift)).or_default();
             cell.0 += messages;
             cell.1 += bytes;
-            if self.cells.len() > MOST {
+            if self.cells.len() > MAX_BLOCK_PAIRS {
                 self.refold(self.fold + 1);
                 return self.add_rest(other, (from, to));
             }

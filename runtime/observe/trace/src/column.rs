@@ -10,7 +10,7 @@ use folded::Folded;
 use grid::GridVector;
 
 /// Columns of so few bytes are not told by place.
-const FEW: usize = 24;
+const MAX_FOLDED_BYTES: usize = 24;
 /// The first byte of one by place; folded ones have 0, or 1 of differences.
 const BY_PLACE: u8 = 2;
 
@@ -35,7 +35,7 @@ pub fn write_of_ranks(values: &[i64], turns: usize) -> Vec<u8> {
     // Other numbers in each turn fold badly, and to look how badly takes long.
     let folded = if turns == 1 { Some(write(values.iter().copied())) } else { None };
     match folded {
-        Some(folded) if folded.len() <= FEW => folded,
+        Some(folded) if folded.len() <= MAX_FOLDED_BYTES => folded,
         Some(folded) => grid::write(values, turns).filter(|grid| grid.len() < folded.len()).unwrap_or(folded),
         None => grid::write(values, turns).unwrap_or_else(|| write(values.iter().copied())),
     }

@@ -14,7 +14,7 @@ use engine::Span;
 /// Passages of a rank up to which what ranks draw is stratified.
 // Where they are more it evens out, and ranks that wait for each other at each of them should not always meet
 // one that takes long.
-const FEW: u64 = 16;
+const MAX_STRATIFIED: u64 = 16;
 
 /// Draws times of one histogram.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ impl<'t> TimeSampler<'t> {
             let block = hash(self.summary.mean, passage / u64::from(STEPS));
             Some((place((passage % u64::from(STEPS)) as u32, STEPS, block), STEPS))
         } else {
-            let is_few = self.passages <= FEW * u64::from(self.ranks);
+            let is_few = self.passages <= MAX_STRATIFIED * u64::from(self.ranks);
             is_few.then(|| (place(rank % self.ranks, self.ranks, call), self.ranks))
         };
         if let Some((stratum, strata)) = stratum {

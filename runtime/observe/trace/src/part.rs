@@ -172,7 +172,7 @@ pub struct ProcessTrace {
 
 impl NamedDatatype {
     /// The bytes that it takes at least.
-    pub const LEAST: usize = 3;
+    pub const MIN_BYTES: usize = 3;
 
     /// Appends it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
@@ -311,7 +311,7 @@ impl ProcessTrace {
     pub fn read(reader: &mut Reader) -> Result<ProcessTrace> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
-        let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+        let count = reader.count(NamedDatatype::MIN_BYTES, "datatypes")?;
         let types = (0..count)
             .map(|_| NamedDatatype::read(reader, names.len()))
             .collect::<Result<Dictionary<_>>>()?;

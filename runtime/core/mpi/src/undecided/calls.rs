@@ -12,7 +12,7 @@ use rank::Addr;
 /// Requests up to which the first that is complete is looked for from the first of all on.
 // So many handles are read in less time than the rest of a call takes, and programs may be used to the first
 // coming first, as with MPICH and Open MPI.
-const FEW: u32 = 64;
+const MAX_SCANNED_FROM_FIRST: u32 = 64;
 
 /// Result of a test or a wait for several requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,7 +130,10 @@ impl World {
     fn round(&self, requests: RequestArray) -> Round {
         let behind =
             || self.order.found.get(&self.messages.me()).copied().filter(|&behind| behind < requests.count);
-        Round { requests, from: if requests.count > FEW { behind().unwrap_or(0) } else { 0 } }
+        Round {
+            requests,
+            from: if requests.count > MAX_SCANNED_FROM_FIRST { behind().unwrap_or(0) } else { 0 },
+        }
     }
 }
 
@@ -238,7 +241,7 @@ impl Mpi {
         let round = self.world().round(requests);
         let (found, index) = self.seek(round, wait)?;
         let Some(index) = index else { return Ok((found, UNDEFINED, Status::EMPTY)) };
-        if requests.count > FEW {
+        if requests.count > MAX_SCANNED_FROM_FIRST {
             let mut world = self.world();
             let me = world.messages.me();
             world.order.found.insert(me, index + 1);

@@ -28,7 +28,7 @@ static LIBRARIES: Single<Vec<Library>> = Single::new(Vec::new());
 static REGISTER: NextSymbol = NextSymbol::new(c"__cxa_atexit");
 type Register = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> i32;
 /// More zero data than this is not searched for changes.
-const MOST_SEARCHED: usize = 64 << 20;
+const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 fn read(range: Range<usize>) -> Vec<u8> {
     // SAFETY: loaded segments are readable, and nothing else runs.
@@ -101,7 +101,7 @@ impl Library {
     fn has_changed(&self) -> bool {
         let data = self.data.iter().any(|(range, bytes)| read(range.clone()) != *bytes);
         data || self.image.writable().iter().any(|(_, zero)| {
-            let searched = zero.start..zero.end.min(zero.start + MOST_SEARCHED);
+            let searched = zero.start..zero.end.min(zero.start + MAX_SEARCHED_BYTES);
             // SAFETY: loaded segments are readable.
             unsafe { std::slice::from_raw_parts(searched.start as *const u8, searched.len()) }
                 .iter()

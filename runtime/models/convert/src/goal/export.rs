@@ -23,7 +23,7 @@ const COLLECTIVES: u32 = 1 << 30;
 /// them.
 // Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of
 // the ranks.
-const MOST_BEFORE: usize = 4;
+const MAX_DEPENDENCIES: usize = 4;
 
 /// The most operations of a rank, which are in memory until they are written.
 const MAX_OPERATIONS: usize = 1 << 25;
@@ -105,7 +105,7 @@ impl<'a> Rank<'a> {
     /// Returns what to wait for instead of all these: if they are many, one new operation that is over when
     /// they are.
     fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
-        if before.len() <= MOST_BEFORE {
+        if before.len() <= MAX_DEPENDENCIES {
             before
         } else {
             vec![(self.operation(Work::Calculate(0), &before), false)]

@@ -8,7 +8,7 @@ use trace::template::{Field, Template};
 use trace::trace::Cell;
 
 /// Elements of an array that a call may have.
-const MOST_ELEMENTS: u64 = 1 << 31;
+const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// A communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,7 +152,7 @@ impl<'a> Arguments<'a> {
             _ => return Ok(None),
         };
         let length = runs.iter().fold(0u64, |sum, (length, _)| sum.saturating_add(*length));
-        if length > MOST_ELEMENTS {
+        if length > MAX_ELEMENTS {
             return Err(format!("its argument {name} has {length} elements"));
         }
         let mut elements = Vec::with_capacity(length as usize);

@@ -31,7 +31,7 @@ pub struct Columns<'a> {
 }
 
 /// A relative column of so few bytes is taken without a look at the absolute one.
-const FEW: usize = 32;
+const MAX_UNCOMPARED_BYTES: usize = 32;
 
 /// Some ranks that go through the same steps.
 struct RankColumns<'a> {
@@ -241,7 +241,7 @@ impl<'a> Columns<'a> {
             return Cell::Same(value);
         }
         let relative = self.folded(group, relative);
-        if relative.len() <= FEW {
+        if relative.len() <= MAX_UNCOMPARED_BYTES {
             return self.column(group, relative);
         }
         let absolute = self.folded(group, absolute);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The greatest count that functions without `_c` accept.
-const MOST: i64 = i32::MAX as i64;
+const MAX_INT_COUNT: i64 = i32::MAX as i64;
 
 /// Changes the sizes of all messages.
 pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
@@ -176,7 +176,7 @@ impl<'t> CallResizer<'t> {
         for (at, &cell) in cells.iter().enumerate() {
             changed.push(if let Some(&element) = lengths.counts.get(&at) {
                 let (cell, most) = self.count(cell, known(cells, element))?;
-                if is_int && most > MOST {
+                if is_int && most > MAX_INT_COUNT {
                     return Err((0, format!("{most} elements are more than an int holds")));
                 }
                 cell

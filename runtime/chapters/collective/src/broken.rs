@@ -105,7 +105,7 @@ impl Collectives {
         number.is_some_and(|number| self.calls.of(home, member) > number)
     }
 
-    /// Releases a member that is through by `now`.
+    /// Releases a member that is through by `now`. Returns `false` if it is not.
     fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
         let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
         let Some(agent) = agent.filter(|agent| agent.stage == AgentState::Finished && agent.clock <= now)

@@ -138,7 +138,7 @@ impl Calls {
     pub(super) fn was_refused(&self, call: u32) -> bool {
         self.refused.as_ref().is_some_and(|refused| refused.contains_key(&call))
     }
-    /// Takes the members that were refused a call, as a member enters it.
+    /// Takes the members that were refused a call, as a member enters it, and returns them.
     pub(super) fn take_refused(&mut self, call: u32) -> Vec<Refusal> {
         self.refused.as_mut().and_then(|refused| refused.remove(&call)).unwrap_or_default()
     }

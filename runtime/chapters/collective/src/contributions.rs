@@ -156,7 +156,7 @@ impl Gathering {
         (send, receive, varied.output(member))
     }
     /// Returns the packed result of a member of a complete reduction of which each keeps a block of its own
-    /// size.
+    /// size; `None` of other collectives.
     pub(super) fn kept(&self, member: u32) -> Option<&[u8]> {
         let begins = self.varied.as_ref()?.begins()?;
         let (Data::Each(results, _), member) = (&self.data, member as usize) else { return Some(&[]) };

@@ -298,7 +298,7 @@ impl Collectives {
     }
 
     /// Takes a member's contribution; the last one's completes the call. Returns the request of a nonblocking
-    /// call.
+    /// call; `None` of a blocking one.
     #[inline]
     fn come_in(
         &mut self,

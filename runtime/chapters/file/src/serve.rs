@@ -207,7 +207,7 @@ impl OpenFiles {
         self.give(messages, objects, home, access, answer, way);
     }
 
-    /// Returns an answer to its origin.
+    /// Hands an answer back to its origin.
     fn give(
         &mut self,
         messages: &mut Messages,

@@ -368,7 +368,8 @@ impl Rma {
     }
 
     /// Makes a wait for all that the mounted rank has under way to any target, in an epoch of all targets.
-    /// O(1): no channel is looked at.
+    /// Returns the handle of a request to wait for, or `None` if all is known to be complete. O(1): no
+    /// channel is looked at.
     fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
         let wait = self.make_wait(messages, win, Purpose::Flush);
         let origin = self.origins.get_or_make((win, messages.me()));

@@ -245,7 +245,7 @@ impl Rma {
         }
     }
 
-    /// Returns an answer to its origin, whose process knows at once or is notified when it has come.
+    /// Hands an answer back to its origin, whose process knows at once or is notified when it has come.
     pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut PendingAccess, way: Way) {
         match way {
             Way::Arrives(at) if messages.ranks().is_local(access.origin) => {

@@ -122,7 +122,8 @@ impl Matcher {
         None
     }
 
-    /// Posts as [`Matcher::post`] does, a receive for any source or tag, or behind a receive for any source.
+    /// Posts a receive for any source or tag, or behind a receive for any source. Returns the message that it
+    /// takes, as [`Matcher::post`] does.
     #[inline(never)]
     fn post_wildcard(
         &mut self,

@@ -83,7 +83,8 @@ impl Lists {
     }
 
     /// Matches a message that arrives with the first posted receive that accepts it, unless that is for any
-    /// source, or an earlier message of its sender is still there that the receive accepts.
+    /// source, or an earlier message of its sender is still there that the receive accepts. Returns the
+    /// receive's node; `None` if the message is unexpected.
     fn arrive(&mut self, message: Message) -> Option<u32> {
         let first = self.first_receive(&message);
         let met = first.filter(|receive| receive.source.is_some() && self.first_message(receive).is_none());
@@ -143,7 +144,7 @@ impl Lists {
         least
     }
 
-    /// Matches named receives with what they may take now, in the order of posting.
+    /// Matches named receives with what they may take now, in the order of posting. Returns the pairs.
     fn rematch(&mut self) -> Vec<(u32, u32)> {
         let mut met = Vec::new();
         for receive in self.posted.clone() {

@@ -55,7 +55,7 @@ impl Mpi {
         door.goes_on();
     }
 
-    /// Serves until a blocked thread may be able to go on.
+    /// Serves the run until a blocked thread may be able to go on.
     fn serve_threads(&self, ending: &mut Ending) -> Left {
         self.world().block_for_threads();
         let left = self.serve(ending);

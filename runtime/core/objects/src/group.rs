@@ -310,7 +310,8 @@ impl Group {
     }
 }
 
-/// Returns the first member and stride of an arithmetic progression (an empty or single one has stride 1).
+/// Returns the first member and stride of an arithmetic progression (an empty or single one has stride 1);
+/// `None` if the ranks are none.
 fn progression(ranks: &[u32]) -> Option<(u32, i64)> {
     match ranks {
         [] => Some((0, 1)),

@@ -146,7 +146,7 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
     Ok((Another { globals, has_libraries, life, left_behind }, name.to_string_lossy().into_owned()))
 }
 
-/// Copies the libraries of which the first program's ranks have clones for others.
+/// Copies the libraries of which the first program's ranks have clones, for others.
 fn leave_behind(common: &Common) -> Result<Swapped, String> {
     let private = Private::of(&common.cloned);
     add_swapped(private.regions.iter().map(|region| region.range.clone()).collect());

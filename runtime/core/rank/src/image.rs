@@ -214,7 +214,8 @@ impl Image {
             .collect()
     }
 
-    /// Returns the initial values of thread-local variables in the image, and this thread's block.
+    /// Returns the initial values of thread-local variables in the image, and this thread's block; `None` if
+    /// it has no such variables.
     pub(crate) fn thread_local_image(&self) -> Option<(Range<usize>, usize)> {
         let block = self.thread_local()?;
         let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;

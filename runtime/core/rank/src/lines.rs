@@ -200,7 +200,7 @@ pub(crate) fn fits() -> Fits {
     fastest!(fits_avx512, fits_avx2, fits_plain)
 }
 
-/// Checks that lines fit, on any processor.
+/// Returns `true` if the lines fit, on any processor.
 ///
 /// # Safety
 /// As [`Fits`].
@@ -216,7 +216,7 @@ unsafe fn fits_plain(memory: *const Line, template: *const Line, fixed: *const L
     differs == [0; LINE / 8]
 }
 
-/// Checks that lines fit, with AVX2.
+/// Returns `true` if the lines fit, with AVX2.
 ///
 /// # Safety
 /// As [`Fits`], on a processor with AVX2.
@@ -239,7 +239,7 @@ unsafe fn fits_avx2(memory: *const Line, template: *const Line, fixed: *const Li
     _mm256_testz_si256(differs, differs) != 0
 }
 
-/// Checks that lines fit, with AVX-512F.
+/// Returns `true` if the lines fit, with AVX-512F.
 ///
 /// # Safety
 /// As [`Fits`], on a processor with AVX-512F.

@@ -4,7 +4,7 @@
 /// lower bound, so that no run that fits is refused.
 pub const MIN_BYTES_PER_RANK: u64 = 100;
 
-/// Reads a size in bytes: `VmHWM: 1234 kB` with the key `VmHWM:` gives 1234 * 1024.
+/// Reads a size in bytes: `VmHWM:   1234 kB` with the key `VmHWM:` gives 1234 * 1024.
 pub(crate) fn kilobytes(line: &str, key: &str) -> Option<u64> {
     let number = line.strip_prefix(key)?.trim().strip_suffix("kB")?;
     number.trim().parse::<u64>().ok()?.checked_mul(1024)

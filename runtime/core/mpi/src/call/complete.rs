@@ -35,7 +35,8 @@ impl World {
         Ok(awaited)
     }
 
-    /// Finishes as [`Mpi::finish_ignored`] does, but for the handles: the caller forgets them.
+    /// Finishes as [`Mpi::finish_ignored`] does, but for the handles: the caller forgets them. Returns
+    /// `false`, with nothing done, if not all requests are settled.
     #[inline]
     pub fn settle_all_ignored(&mut self) -> bool {
         let settled = self.messages.requests().all_settled();

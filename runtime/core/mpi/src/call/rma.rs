@@ -138,7 +138,7 @@ impl Mpi {
     }
 
     /// Implements `MPI_Win_free`, which waits for all members unless it is known that one has failed. Returns
-    /// memory that is to be given back to the heap.
+    /// memory that is to be given back to the heap, if there is any.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.
@@ -178,8 +178,8 @@ impl Mpi {
         })
     }
 
-    /// Gives a window back for the mounted rank after a member has failed. Its memory is not given back to
-    /// the heap: others may not know yet.
+    /// Gives a window back for the mounted rank after a member has failed. Returns `None`: its memory is not
+    /// given back to the heap, because others may not know yet.
     fn abandon_window(&self, win: usize) -> Result<Option<Addr>> {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let index = objects.wins.index(&objects.comms, win)?;

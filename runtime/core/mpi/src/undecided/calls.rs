@@ -86,7 +86,7 @@ impl World {
         Ok(!self.is_answered(&Question::WaitAll(one)))
     }
 
-    /// Begins [`World::begin_wait_in_order`] for all of these.
+    /// Begins [`World::begin_wait_in_order`] for all of these. Returns `true` if the rank has to block.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST`, also for one that stands there twice.
@@ -426,7 +426,8 @@ impl Mpi {
         Ok(true)
     }
 
-    /// Implements `MPI_Test` on the one handle of `request`.
+    /// Implements `MPI_Test` on the one handle of `request`. Returns its status; `None` if it is not
+    /// complete.
     pub fn test(&self, request: RequestArray) -> Result<Option<Status>> {
         if !self.all_complete(request)? {
             return Ok(None);

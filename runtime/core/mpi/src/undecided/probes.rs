@@ -26,7 +26,7 @@ impl Mpi {
         Ok(self.look_or_fail(&pattern, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
     }
 
-    /// Implements `MPI_Iprobe`. Returns the status of a message that is there.
+    /// Implements `MPI_Iprobe`. Returns the status of a message, or `None` if no message is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
         self.ask(Question::Iprobe(pattern));
@@ -56,7 +56,7 @@ impl Mpi {
         }))
     }
 
-    /// Implements `MPI_Improbe`.
+    /// Implements `MPI_Improbe`. Returns message handle and status, or `None` if no message is there.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
         let Some(pattern) = self.sought(from)? else {
             return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));

@@ -199,6 +199,7 @@ impl Model<'_> {
     }
 
     /// Gives a receive from a named source its message, whenever that arrives: no other receive can take it.
+    /// Returns `false` if there is none.
     fn match_named(&mut self) -> bool {
         for rank in 0..self.ranks.len() as u32 {
             for receive in 0..self.ranks[rank as usize].receives.len() {
@@ -215,7 +216,7 @@ impl Model<'_> {
         false
     }
 
-    /// Wakes a rank whose receive is complete.
+    /// Wakes a rank whose receive is complete. Returns `false` if there is none.
     fn wake(&mut self) -> bool {
         for rank in 0..self.ranks.len() {
             if let State::Waits(receive) = self.ranks[rank].state

@@ -122,6 +122,7 @@ impl<T: OfGroup> Grouped<T> {
     }
 
     /// Removes an object that all members have given back, and its communicator, whose context this was.
+    /// Returns the object, if it was there.
     pub fn remove(&mut self, index: u32, context: u32) -> Option<T> {
         self.by_context.remove(&context);
         self.slab.remove(index)

@@ -47,7 +47,8 @@ impl Templates {
         None
     }
 
-    /// Searches a better template, as the usual one fits badly, with a difference of `bytes` bytes.
+    /// Searches a better template, as the usual one fits badly, with a difference of `bytes` bytes. Returns
+    /// the bytes of the least difference found.
     ///
     /// # Safety
     /// As for `find`.

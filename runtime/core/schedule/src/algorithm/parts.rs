@@ -123,7 +123,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// Folds `size` members.
+    /// Makes the fold of `size` members.
     pub(crate) fn new(size: u32) -> Fold {
         Fold::keeping(size, 1)
     }

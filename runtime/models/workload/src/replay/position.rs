@@ -36,12 +36,12 @@ impl Lead {
     /// To no call.
     pub(super) const NOWHERE: Lead = Lead { call: u32::MAX, behind: 0 };
 
-    /// Leads to a call, and the step behind it.
+    /// Makes the lead to a call, and the step behind it.
     pub(super) fn to(call: u32, behind: u32) -> Lead {
         Lead { call, behind }
     }
 
-    /// Leads from a call, or from the end of a loop's iteration to its first call.
+    /// Returns the lead from a call, or from the end of a loop's iteration to its first call.
     pub(super) fn of(steps: &[Step], step: usize) -> Lead {
         let at = if let Step::Turn(begin) = steps[step] { begin } else { step as u32 };
         if let Step::Call(call) = steps[at as usize] { Lead { call, behind: at + 1 } } else { Lead::NOWHERE }

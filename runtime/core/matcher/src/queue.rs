@@ -250,7 +250,7 @@ impl<E: Element> Queues<E> {
         }
     }
 
-    /// Indexes the queue if searching it one by one takes long: to be called when a search was in vain, and
+    /// Indexes the queue if searching it one by one takes long: to be called when a search failed, and
     /// before one that looks at all.
     #[inline]
     pub fn searched(&mut self, queue: &mut Queue, nodes: &Nodes) {

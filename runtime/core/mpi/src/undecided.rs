@@ -5,10 +5,10 @@
 //!
 //! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next
 //! poll at an instant whose decision was made alone. Only what is neither makes its rank step back: so most
-//! polls in vain cost no switch. What asks for the completion of a synchronous send always steps back where
+//! failed polls cost no switch. What asks for the completion of a synchronous send always steps back where
 //! there is lookahead, because when that is may be an open decision of its receiver.
 //!
-//! # Polls in vain
+//! # Failed polls
 //!
 //! While no computation is charged a rank pays nothing for 64 failed polls or readings of a clock in a row,
 //! and then a little for each. If it has done nothing else by then, no other call and no reading of a clock,

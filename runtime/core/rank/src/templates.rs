@@ -22,7 +22,7 @@ pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
 const GOOD: usize = 32;
 /// Templates of one length.
 const EACH: usize = 16;
-/// Stacks after which looking for a better template, which was in vain, is tried again.
+/// Stacks after which looking for a better template, which failed, is tried again.
 const LONGEST_WAIT: u32 = 1 << 12;
 
 struct StackTemplate {

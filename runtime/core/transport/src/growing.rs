@@ -23,7 +23,7 @@ const LAUNCHERS: [&str; 6] = ["PMI_", "PMIX_", "OMPI_", "MPI_LOCAL", "HYDI_", "H
 const HEAD: usize = 9;
 /// In place of a lane: whoever sends it is through with the run.
 const GOODBYE: u8 = 255;
-/// Once in so many looks in vain children are looked after.
+/// Once in so many failed looks children are looked after.
 const LOOKS: u32 = 64;
 /// Bytes read at a time.
 const PIECE: usize = 64 << 10;
@@ -85,7 +85,7 @@ pub struct Growing {
     leaving: Vec<Child>,
     /// `true` if the process is gone that started this one, or began the run.
     orphaned: bool,
-    /// Looks in vain since children were looked after.
+    /// Failed looks since children were looked after.
     looks: u32,
     /// Variables of the environment for those that this process starts.
     variables: Vec<(OsString, OsString)>,

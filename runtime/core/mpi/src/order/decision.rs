@@ -77,7 +77,7 @@ pub(crate) struct Decisions {
     pub(crate) turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to
     /// it.
-    // Remembers that looking was in vain, until something happens to the rank: else each poll would look at
+    // Remembers that looking failed, until something happens to the rank: else each poll would look at
     // all its receives again.
     pub(crate) quiet: Option<(u32, Time)>,
 }

@@ -29,7 +29,7 @@ use crate::world::World;
 use engine::Time;
 use std::time::Duration;
 
-/// Looks in vain at the streams before a process reports.
+/// Failed looks at the streams before a process reports.
 // Most waits end with what is on its way already; a report costs process 0 a message and everybody an
 // agreement.
 const PATIENCE: u32 = 2;

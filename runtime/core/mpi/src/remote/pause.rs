@@ -29,7 +29,7 @@ thread_local! {
 /// A wait for something from another process.
 pub(crate) struct Waiting {
     since: Option<Instant>,
-    /// Looks in vain.
+    /// Failed looks.
     pub(crate) looks: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until
+//! Failed polls in a row: a rank that asks the same over and over, and does nothing else, is parked until
 //! something that it asks for is there.
 
 use crate::handle::{self, RequestRef};
@@ -9,8 +9,8 @@ use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
 
-/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its
-/// polls. Twice as many each time that this was in vain again, but for so many times.
+/// Failed polls of a rank that was sent on from where it was parked, because it may compute between its
+/// polls. Twice as many each time that these failed again, but for so many times.
 const PATIENT_POLLS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;
 /// Polls after which a rank is parked that does other things between them.
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// A parked rank goes on, at the instant at which the first of its polls succeeds.
-    // The clock jumps over all polls that would have been in vain: their cost is nothing by then, as no
+    // The clock jumps over all polls that would have failed: their cost is nothing by then, as no
     // computation is charged.
     pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
         let First { time, .. } = self.first_success(rank, cycle);

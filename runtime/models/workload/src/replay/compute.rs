@@ -29,7 +29,7 @@ pub(super) struct Clockwork<'t> {
 
 enum Source<'t> {
     Nothing,
-    /// By rank; with the polls in vain since it did anything else.
+    /// By rank; with the failed polls since it did anything else.
     Exact(Vec<(Option<Reading<'t>>, u32)>),
     /// By the place before, from 1, and that of the call. Then the passages of each rank on paths on which
     /// these count.

@@ -58,7 +58,7 @@ pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
     Failure::new(ErrorClass::OTHER, text)
 }
 
-/// Why there is no outcome, if a member contributes none.
+/// Returns the reason why there is no outcome, if a member contributes none.
 // The first by member number, so that all members are told the same name.
 pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
     let refused =

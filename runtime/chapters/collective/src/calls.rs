@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// A call of a communicator, as a member counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CallId {
-    /// Its number among all calls but those of persistent collectives.
+    /// The number among all calls but those of persistent collectives.
     Call(u32),
     /// A start of a persistent collective: its number among their initializations, and how often it was
     /// started before.
@@ -39,7 +39,7 @@ impl PersistentCollectives {
 #[derive(Clone, Copy)]
 pub(crate) struct Refusal {
     pub(super) member: u32,
-    /// Its rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
+    /// The rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
     pub(super) rank: u32,
     pub(super) clock: Time,
     pub(super) nic_free: Time,
@@ -57,7 +57,7 @@ pub(crate) struct Calls {
     // them is found by its number.
     instances: VecDeque<Option<u32>>,
     first: u32,
-    /// Its persistent collectives, if there are any.
+    /// The persistent collectives, if there are any.
     persistent: Option<Box<PersistentCollectives>>,
     /// Members that were refused a call, by the call's number, while no member has entered the call.
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]

@@ -1,4 +1,4 @@
-//! How long the algorithms of a collective would take, each by itself, on the machine of the run.
+//! Times that the algorithms of a collective would take, each by itself, on the machine of the run.
 
 use crate::instance::Collectives;
 use crate::planes::{Between, overheads};

@@ -1,4 +1,5 @@
-//! What a process keeps of a collective whose members are coming in, and the results once they are all in.
+//! State that a process keeps of a collective whose members are coming in, and the results once they are all
+//! in.
 
 use crate::agent::pack;
 use crate::pending::Pending;

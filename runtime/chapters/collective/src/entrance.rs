@@ -1,4 +1,4 @@
-//! What collective calls enter through, and what they know of a communicator's members.
+//! Entrance of collective calls, and what they know of a communicator's members.
 
 use crate::instance::Collectives;
 use crate::instance::sides;

@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 /// The root's blocks in a gather or scatter.
 pub(crate) struct RootBlocks {
-    /// Its memory, block by block.
+    /// The memory, block by block.
     pub views: Vec<BufferView>,
-    /// As in [`Blocks::Each`].
+    /// Offsets as in [`Blocks::Each`].
     pub begins: Rc<[u64]>,
     /// `true` if its own block stays where it is.
     pub in_place: bool,

@@ -51,7 +51,7 @@ pub(crate) enum InstanceScope {
 pub(crate) struct CollectiveInstance {
     /// Among whom it is.
     pub(crate) place: InstanceScope,
-    /// Its name among all processes, where it has members on several.
+    /// The name among all processes, where it has members on several.
     pub(crate) ident: Option<crate::remote::spread::Ident>,
     /// Members on this process.
     pub(crate) here: u32,
@@ -73,7 +73,7 @@ pub(crate) struct CollectiveInstance {
     pub(crate) gathering: Option<Box<Gathering>>,
     /// Number of the persistent collective and of its start; `None` for any other call.
     pub(super) start: Option<(u32, u32)>,
-    /// Its place in the list of those held.
+    /// The index in the list of those held.
     // So that taking an instance from the list of those held is O(1) among any number.
     pub(super) held_at: Option<u32>,
     /// Members of a group's instance that have entered. A call enters the first instance of its group that

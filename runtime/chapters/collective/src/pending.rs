@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// By a member's place among those of the process.
 pub(crate) struct Pending {
     requests: Vec<u32>,
-    /// When they entered: one clock while that is the same.
+    /// The time at which they entered: one clock while that is the same.
     // A vector only once two members have entered at different times: programs without noise never make one.
     clock: Time,
     clocks: Vec<Time>,

@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Program and arguments of the ranks of one command.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// As in [`Command`].
+    /// The program, as in [`Command`].
     pub(crate) program: Box<[u8]>,
     pub(crate) arguments: Box<[Box<[u8]>]>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Birth {
     pub(crate) parents: IntercommSide,
     /// The context of their world.
     pub(crate) world: u32,
-    /// When they begin.
+    /// The time at which they begin.
     pub(crate) at: Time,
 }
 

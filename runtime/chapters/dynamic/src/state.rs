@@ -1,4 +1,4 @@
-//! What is kept of dynamic processes.
+//! State of dynamic processes.
 
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;

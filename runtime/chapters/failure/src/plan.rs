@@ -1,4 +1,4 @@
-//! Which ranks of a run fail, and when.
+//! Plan of the ranks of a run that fail, and when.
 
 use engine::Time;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 pub struct Failure {
     /// From when on it does nothing any more.
     pub at: Time,
-    /// Its world number.
+    /// The world number.
     pub rank: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a call.
+//! Checks of a call's arguments.
 
 use crate::direction::Direction;
 use objects::Objects;

@@ -1,4 +1,4 @@
-//! What becomes of operations when an answer comes, and when their rank completes them.
+//! Completion of operations: what an answer does to them, and what happens when their rank completes them.
 
 use crate::access::HomeReply;
 use crate::asked::status;

@@ -1,9 +1,9 @@
-//! What hints say of collective buffering.
+//! Hints for collective buffering.
 
 use crate::direction::Direction;
 use objects::info::Info;
 
-/// When accesses are buffered.
+/// Cases in which accesses are buffered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum When {
     /// Accesses whose members' bytes lie between each other's.

@@ -1,4 +1,4 @@
-//! How an access begins: from the arguments of a call to data moved, or to what is asked of the file's home.
+//! Beginning of an access: from the arguments of a call to data moved, or to a request to the file's home.
 
 use crate::CHAPTER;
 use crate::access::{HomeAction, HomeReply};
@@ -30,7 +30,7 @@ struct AccessPlan {
     then: Then,
     /// Bytes of memory that were moved, or will have been.
     bytes: u64,
-    /// Why data was not moved.
+    /// The reason why data was not moved.
     failure: Option<Box<Failure>>,
 }
 

@@ -1,4 +1,4 @@
-//! How a blocking write of a few bytes at the shared pointer begins: logs are nothing else.
+//! Beginning of a blocking write of a few bytes at the shared pointer: logs are nothing else.
 //!
 //! What all accesses are, a request, an operation and what that asks one after the other, is as much work as
 //! everything else that is done for so few bytes. So they are kept with what is asked, their rank waits for

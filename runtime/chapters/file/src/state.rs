@@ -1,4 +1,4 @@
-//! What is kept of open files.
+//! State of open files.
 
 use crate::access::{HomeReply, HomeRequest};
 use crate::check::other;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub struct View {
     /// Bytes of the file before it.
     pub(crate) disp: u64,
-    /// As the program gave them.
+    /// The datatype as the program gave it.
     pub(crate) etype: Rc<Datatype>,
     pub(crate) filetype: Rc<Datatype>,
     /// Data representation in the file.

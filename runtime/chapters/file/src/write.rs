@@ -24,7 +24,7 @@ pub(crate) struct Write {
     /// Bytes of an etype of the view, and how many of these are written.
     pub(crate) unit: u32,
     pub(crate) etypes: u32,
-    /// When the call is over, once its place is known.
+    /// The time at which the call is over, once its offset is known.
     pub(crate) done: Time,
     pub(crate) data: SmallVec<[u8; INLINE_BYTES]>,
 }

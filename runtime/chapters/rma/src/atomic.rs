@@ -1,4 +1,4 @@
-//! What accesses do to bytes: an operation of the standard's table, or compare and swap.
+//! Effects of accesses on bytes: an operation of the standard's table, or compare and swap.
 
 use crate::place::TargetMemory;
 use objects::datatype::{Element, Kind};
@@ -25,7 +25,7 @@ impl Combine {
         kernel(self.op, self.element).expect("it was looked for when the call was made")
     }
 
-    /// As three bytes, for other processes.
+    /// Returns three bytes, for other processes.
     // Numbers of our own enumerations: both ends are the same program.
     pub(crate) fn code(self) -> [u8; 3] {
         match self.element {

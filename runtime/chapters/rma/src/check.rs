@@ -1,4 +1,4 @@
-//! What is wrong with a call: each with MPI's class, and the way out.
+//! Checks of a call's arguments: each error with MPI's class, and the way out.
 
 use objects::abi::{
     MPI_MODE_NOCHECK, MPI_MODE_NOPRECEDE, MPI_MODE_NOPUT, MPI_MODE_NOSTORE, MPI_MODE_NOSUCCEED,

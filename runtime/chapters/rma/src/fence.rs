@@ -1,4 +1,4 @@
-//! What is kept of the fences of a window.
+//! State of the fences of a window.
 
 use crate::access::Held;
 use engine::Time;
@@ -49,8 +49,8 @@ pub(crate) struct Fence {
     /// Accesses whose turn has come and that are not in their target's memory, by epoch and target.
     // Some accesses wait until their target is mounted; the epoch is over when the last of these is done.
     pub(crate) touching: BTreeMap<u32, FxHashMap<u32, u32>>,
-    /// When the last access of an epoch came to each target, by epoch: the last that was applied, and those
-    /// since.
+    /// The time at which the last access of an epoch came to each target, by epoch: the last that was
+    /// applied, and those since.
     pub(crate) exits: BTreeMap<u32, FxHashMap<u32, Time>>,
     /// Ranks that are through the barrier, and what they wait with.
     pub(crate) waiting: Vec<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! How an access begins: from the arguments of a call to a message on its way.
+//! Beginning of an access: from the arguments of a call to a message on its way.
 
 use crate::CHAPTER;
 use crate::access::{Back, Held, NIL, TargetAction, Turn};
@@ -71,7 +71,7 @@ pub struct RmaArguments {
 #[derive(Clone, Copy)]
 struct AccessEpoch {
     hold: Hold,
-    /// When the access is served.
+    /// The order in which the access is served.
     turn: Turn,
     /// The channel to the target, if there is one yet.
     channel: Option<u32>,

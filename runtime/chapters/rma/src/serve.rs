@@ -1,4 +1,4 @@
-//! How a target serves accesses: in which order, what they do to its memory, and what goes back.
+//! Service of accesses by a target: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
 use crate::access::{Back, Held, NIL, PendingAccess, TargetAction, Turn, Waiting};
@@ -26,7 +26,7 @@ pub(crate) enum FlightKind {
     There,
     /// An answer.
     Back,
-    /// That a rank of a group has called `MPI_Win_post`.
+    /// A message that a rank of a group has called `MPI_Win_post`.
     Post,
 }
 

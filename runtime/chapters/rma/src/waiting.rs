@@ -1,4 +1,4 @@
-//! How ranks wait, and what happens when that is over.
+//! Waiting of ranks, and what happens when that is over.
 
 use crate::CHAPTER;
 use crate::access::NIL;

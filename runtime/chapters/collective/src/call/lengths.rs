@@ -43,9 +43,9 @@ pub struct Lengths {
 pub enum Reducing {
     /// An operation of MPI's own.
     Predefined {
-        /// Its handle.
+        /// The handle.
         op: usize,
-        /// That of the datatype, which is predefined too.
+        /// The handle of the datatype, which is predefined too.
         datatype: usize,
     },
     /// A function of the program, which is not called: there is nothing to reduce.

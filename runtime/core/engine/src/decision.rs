@@ -1,4 +1,4 @@
-//! What is decided in the order of time, and how far that is safe.
+//! Decisions in the order of time, and how far they are safe.
 //!
 //! A decision with a time settles which of several things that may happen comes first, where that matters:
 //! which message a receive for any source takes, who gets a lock. Decisions are made in order, once nothing

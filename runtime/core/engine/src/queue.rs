@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// The total order of events: time, then who caused it, then that source's own count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EventKey {
-    /// When.
+    /// The time.
     pub time: Time,
     /// Source of the event (a rank, a router, a node).
     pub source: u32,

@@ -197,7 +197,7 @@ const UNITS: [(&str, u64); 7] = [
     ("s", 1_000_000_000_000),
 ];
 
-/// Why a text is not a length of time.
+/// The reason why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseSpanError(String);
 

@@ -413,7 +413,7 @@ mod tests {
             }
         }
 
-        /// As below, with many events in a bucket and some at one instant.
+        /// Sorts as below, with many events in a bucket and some at one instant.
         #[test]
         fn crowded_buckets_come_out_sorted(
             times in prop::collection::vec(0u64..5000, 200..2000),

@@ -1,4 +1,4 @@
-//! What must wait for safe time, and in which order it is decided.
+//! State of what must wait for safe time, and the order in which it is decided.
 
 pub(crate) mod agreeing;
 pub(crate) mod decision;

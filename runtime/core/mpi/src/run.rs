@@ -1,11 +1,11 @@
-//! How a run goes as a whole: who has ended, whether somebody aborted it.
+//! State of a run as a whole: who has ended, and who has aborted it.
 
 use engine::Time;
 use failure::FailurePlan;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Why a run ends before its ranks do.
+/// The reason why a run ends before its ranks do.
 #[derive(Clone, Debug)]
 pub struct Abort {
     /// From when ranks stop at their next call.

@@ -15,7 +15,7 @@ pub enum Whose {
 /// A block: its place in the program (a number of [`Samples::place`]) and who shares its samples.
 pub type Block = (u32, Whose);
 
-/// When a block has run often enough.
+/// Conditions under which a block has run often enough.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Enough {
     /// At least so many samples.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// A communicator.
 // O(1) but for irregular groups: a rank's number in it is computed, never stored.
 pub struct Comm {
-    /// Its context: messages match within it only.
+    /// The context: messages match within it only.
     pub context: u32,
     /// The (local) group.
     pub group: Rc<Group>,

@@ -1,4 +1,4 @@
-//! Which programs are loaded beside the first, by number, and what the loader calls them.
+//! Programs that are loaded beside the first, by number, and the loader's names for them.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};

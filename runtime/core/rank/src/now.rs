@@ -1,4 +1,4 @@
-//! Who runs now, and what a switch of ranks touches.
+//! The running rank, and what a switch of ranks touches.
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! What ranks print: whole lines of one rank, in the order in which ranks ran.
+//! Output of ranks: whole lines of one rank, in the order in which ranks ran.
 //!
 //! A line that a rank has begun waits until it is complete (or the rank ends). Complete lines are
 //! gathered and written in large pieces; to a terminal, at once.

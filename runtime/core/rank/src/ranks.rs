@@ -28,7 +28,7 @@ pub enum ResumeResult {
     Blocked,
     /// It left `main` or called `exit`.
     Finished {
-        /// Its exit status.
+        /// The exit status.
         status: i32,
     },
 }
@@ -53,7 +53,7 @@ const MAX_RAISED: usize = 16 << 30;
 /// The position of a rank's stack, in 8 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct StackPosition {
-    /// Its slot (own stacks) or record (shared stack), or one of the marks below.
+    /// The slot (own stacks) or record (shared stack), or one of the marks below.
     pub(crate) stack: u32,
     /// Live bytes of its stack divided by 8; with a shared stack, the record's class above that.
     pub(crate) depth: u32,

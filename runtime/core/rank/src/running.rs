@@ -1,4 +1,4 @@
-//! How the rank that runs now blocks and ends, seen from its own stack.
+//! Blocking and end of the rank that runs now, seen from its own stack.
 
 use crate::crash;
 use crate::libc_state;

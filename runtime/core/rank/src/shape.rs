@@ -40,7 +40,7 @@ pub(crate) struct TemplateMask {
 /// Eight bytes that change when a template takes the place of memory of another shape.
 #[derive(Clone, Copy)]
 pub(crate) struct TemplatePatch {
-    /// Where, in bytes.
+    /// The offset in bytes.
     at: u16,
     /// The bits that stay as they are, and the others.
     stays: u64,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub(crate) struct ProgramArguments {
     pub(crate) arguments: Rc<ArgumentVector>,
-    /// As [`crate::another::load`] numbers it; 0 is that of the start.
+    /// The number that [`crate::another::load`] gives; 0 is that of the start.
     pub(crate) program: u8,
 }
 

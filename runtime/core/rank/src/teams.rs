@@ -24,7 +24,7 @@ pub(crate) fn is_runtime(file: &str) -> bool {
 /// A thread-local block of a runtime.
 struct Block {
     at: usize,
-    /// As the runtime finds it on a thread that it does not know.
+    /// State as the runtime finds it on a thread that it does not know.
     fresh: Vec<u8>,
     /// `omp_get_level`, or 0.
     level: usize,

@@ -1,4 +1,4 @@
-//! What the planes ask about the members of a collective.
+//! Questions of the planes about the members of a collective.
 
 use crate::{Blocks, Direct, Kind, Member, Shape};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a collective algorithm is: rounds of send, receive, reduce and copy for each member.
+//! Collective algorithms: rounds of send, receive, reduce and copy for each member.
 //!
 //! # Rounds
 //! Rounds are numbered alike for all members, and a message sent in round `k` is received in
@@ -56,7 +56,7 @@ pub enum Step {
     Send {
         /// The receiving member.
         to: u32,
-        /// What.
+        /// The bytes that are sent.
         from: Slice,
     },
     /// Receives from member `from`; the message must have exactly `into.bytes` bytes.
@@ -309,7 +309,7 @@ pub const NOBODY: u32 = u32::MAX;
 /// One member's data of a collective: its rank, its blocks and its neighbours.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Its number in the collective.
+    /// The number in the collective.
     pub rank: u32,
     /// Blocks of `Input`.
     pub send: Blocks,

@@ -1,4 +1,4 @@
-//! Which members of a collective are on which process, where each process has a row of them.
+//! Members of a collective by process, where each process has a row of them.
 
 use crate::Active;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the run cost the host: wall time, processor time, memory.
+//! Cost of the run on the host: wall time, processor time, memory.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 

@@ -1,4 +1,4 @@
-//! Whether a run fits the host's memory, before it starts.
+//! Forecast, before it starts, of a run that does not fit the host's memory.
 
 /// Bytes that even an idle rank of the smallest program needs: its state, its account, its saved stack. A
 /// lower bound, so that no run that fits is refused.

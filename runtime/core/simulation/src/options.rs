@@ -125,7 +125,7 @@ pub struct Options {
     pub given: BTreeMap<&'static str, String>,
 }
 
-/// Why the options of a run cannot be used: one sentence with the way out.
+/// The reason why the options of a run cannot be used: one sentence with the way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionError(pub String);
 

@@ -68,7 +68,7 @@ impl Word {
 
 /// The bell of this process, and those of others.
 pub(crate) struct Bell {
-    /// Its memory's file, which others open, and the word there.
+    /// The memory's file, which others open, and the word there.
     mine: Option<(OwnedFd, Word)>,
     /// By process.
     others: Vec<Option<Word>>,

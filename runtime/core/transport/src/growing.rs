@@ -32,7 +32,7 @@ const PIECE: usize = 64 << 10;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpawnedProcess {
     token: String,
-    /// Its number.
+    /// The number.
     pub me: u32,
     /// Number of processes at the start.
     pub first: u32,

@@ -30,7 +30,7 @@ pub enum Lane {
 /// A program for one more process.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// Its file.
+    /// The file.
     pub program: PathBuf,
     /// Arguments behind its name.
     pub arguments: Vec<OsString>,

@@ -20,7 +20,7 @@ static MAILBOX: AtomicI32 = AtomicI32::new(-1);
 
 /// A process of this host, and what is said when it dies.
 pub struct WatchedProcess {
-    /// Its number in the system.
+    /// The number in the system.
     pub pid: i32,
     /// The line.
     pub text: String,

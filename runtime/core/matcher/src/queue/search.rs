@@ -1,4 +1,4 @@
-//! What is asked of a queue: the first that fits, the best of all sources, and all in their order.
+//! Searches of a queue: for the first that fits, the best of all sources, and all in their order.
 
 use super::long::Long;
 use super::{AT_ONCE, EMPTY, Element, Entry, LONG, NEAR, Place, Queue, Queues, SINGLE, Timed, key, told};

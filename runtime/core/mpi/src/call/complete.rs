@@ -110,7 +110,7 @@ impl World {
 
 /// Result of completing a request.
 pub(crate) struct Finished {
-    /// Its status, unless functions of the program fill it.
+    /// The status, unless functions of the program fill it.
     status: Status,
     /// The handle's new value.
     next: usize,

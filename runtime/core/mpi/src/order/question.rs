@@ -144,7 +144,7 @@ impl Poll {
     }
 }
 
-/// When a question can be answered.
+/// The time at which a question can be answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Open {
     /// Now.

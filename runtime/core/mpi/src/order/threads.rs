@@ -46,13 +46,13 @@ pub trait Door {
 
 /// Condition for which a blocked thread waits.
 pub(crate) enum Need {
-    /// That all of these requests are complete. Receives of `MPI_Recv` are among them by their nodes.
+    /// Completion of all of these requests. Receives of `MPI_Recv` are among them by their nodes.
     Requests(Vec<usize>),
     /// The answer to a question.
     Answer(Asked),
-    /// That a member of a collective call is through: instance and member.
+    /// A member of a collective call is through: instance and member.
     Member(u32, u32),
-    /// That anything wakes the rank: it steps back, or rests for ever. Whether something has.
+    /// Anything wakes the rank: it steps back, or rests for ever. `true` if something has.
     Wake(bool),
     /// Nothing any more.
     Nothing,

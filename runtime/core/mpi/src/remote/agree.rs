@@ -1,4 +1,4 @@
-//! What processes agree on when none of them can go on: safe time, deadlock, the end.
+//! Agreement of processes when none of them can go on: on safe time, deadlock, the end.
 //!
 //! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each
 //! process, and the least decision that it could make. Nothing is under way and no rank runs when, by the

@@ -1,4 +1,4 @@
-//! How a process waits between two looks at what has arrived.
+//! Waiting of a process between two looks at what has arrived.
 
 use crate::remote::stream::Streams;
 use std::cell::Cell;

@@ -21,7 +21,7 @@ const TIRED_POLLS: u32 = 100_000;
 // A loop over more requests than that one by one is not told from one that never repeats.
 const LONGEST_CYCLE: usize = 1_024;
 
-/// When the first of several questions can be answered with "yes".
+/// The time at which the first of several questions can be answered with "yes".
 // Two numbers for a whole set of questions: folding them is associative, so that a cycle is looked at in any
 // order.
 #[derive(Clone, Copy)]

@@ -30,7 +30,7 @@ struct Receive {
     from: Option<u32>,
     tag: Option<i32>,
     posted: u64,
-    /// When it completed, and what it got.
+    /// The time at which it completed, and what it got.
     done: Option<(u64, u32, i32)>,
     /// `true` if the program has seen that, or never will ask.
     reaped: bool,
@@ -52,7 +52,7 @@ struct Rank {
     clock: u64,
     state: State,
     receives: Vec<Receive>,
-    /// When a receive of the rank for any source was last decided.
+    /// The time at which a receive of the rank for any source was last decided.
     floor: u64,
 }
 

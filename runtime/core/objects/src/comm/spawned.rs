@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 /// A world of ranks that were spawned together, or began beside the first world's.
 pub(super) struct Spawned {
-    /// Its ranks: the number of the first among all that there are, and how many.
+    /// The ranks: the number of the first among all that there are, and how many.
     pub(super) first: u32,
     /// Number of ranks of each command.
     counts: Rc<[u32]>,
     /// Index of its `MPI_COMM_WORLD`.
     world: u32,
-    /// Its ranks' side of the intercommunicator with those who spawned it, and the context of that.
+    /// The ranks' side of the intercommunicator with those who spawned it, and the context of that.
     // Contexts are never used again, and indices are: with its context a communicator is known to be still
     // the same.
     parent: usize,

@@ -1,4 +1,4 @@
-//! Which way globals are private.
+//! Choice of the way in which globals are private.
 
 use std::fmt::Write;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is known of saved memory of one length.
+//! State of saved memory of one length.
 
 use super::{GOOD, LONGEST_WAIT};
 use crate::shape::NONE;

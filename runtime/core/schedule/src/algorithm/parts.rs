@@ -1,4 +1,4 @@
-//! What the algorithms share: rank arithmetic, slices, pieces of a message.
+//! Parts that the algorithms share: rank arithmetic, slices, pieces of a message.
 
 use crate::{Buffer, Slice, Step};
 

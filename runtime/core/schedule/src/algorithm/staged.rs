@@ -95,7 +95,7 @@ impl StageBlocks {
 
 /// A schedule on a group.
 pub(super) struct GroupSchedule {
-    /// Who.
+    /// The members.
     pub(super) group: StageMembers,
     /// The schedule that the group runs.
     pub(super) schedule: Rc<dyn Schedule>,

@@ -1,4 +1,4 @@
-//! Which members' clocks a round in a regular pattern moves to which others, in rows.
+//! Links of a round in a regular pattern: which members' clocks it moves to which others, in rows.
 
 use crate::RoundPattern;
 use crate::segments::Segments;

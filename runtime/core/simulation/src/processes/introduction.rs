@@ -41,7 +41,7 @@ pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> 
 
 /// A process's number, bell and host.
 struct Address<'a> {
-    /// Its number on its host.
+    /// The number on its host.
     pid: i32,
     /// [`Mpi::bell`].
     bell: u64,

@@ -1,4 +1,4 @@
-//! What is asked of a queue with an index: the first that fits, and the best of all sources.
+//! Searches of a queue with an index: for the first that fits, and the best of all sources.
 
 use super::{ANY, Chain, Long, Order, key, slot};
 use crate::envelope::{Envelope, Pattern};

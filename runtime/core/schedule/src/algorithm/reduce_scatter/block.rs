@@ -1,4 +1,4 @@
-//! What a member contributes to one block.
+//! Contribution of a member to one block.
 
 use super::super::parts::input;
 use crate::{Member, Slice};

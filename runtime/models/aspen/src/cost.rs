@@ -1,4 +1,4 @@
-//! What a model needs, and how long that takes.
+//! Cost of a model: its needs, and how long these take.
 
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::{FormulaValue, ParameterValues};

@@ -1,4 +1,4 @@
-//! Why a model cannot be read or evaluated.
+//! Reasons why a model cannot be read or evaluated.
 
 use crate::source::{LineColumn, SourceSpan, Sources};
 use std::fmt;

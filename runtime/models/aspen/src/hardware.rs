@@ -1,4 +1,4 @@
-//! What resources cost on one kind of socket of a machine.
+//! Cost of resources on one kind of socket of a machine.
 //!
 //! As in the reference implementation: the machine's parts are gone through from the machine down, without
 //! sockets of other kinds. The first component that has a resource serves it, and there are as many of it as

@@ -1,4 +1,4 @@
-//! What formulas are computed with: plain numbers, or formulas in parameters that stay open.
+//! Numbers with which formulas are computed: plain numbers, or formulas in parameters that stay open.
 
 use crate::tree::Relation;
 

@@ -1,4 +1,4 @@
-//! What is in a model, as text.
+//! Contents of a model, as text.
 
 use crate::cost::EvaluationRequest;
 use crate::error::AspenError;

@@ -39,7 +39,7 @@ struct ParserState {
     counted: Cell<usize>,
     /// `true` if parentheses are open.
     in_formula: Cell<bool>,
-    /// Why it cannot be read although nothing is wrong with it.
+    /// The reason why it cannot be read although nothing is wrong with it.
     excess: RefCell<Option<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a rank of a model does, in order: computation that takes so long, and communication.
+//! Plan of a rank of a model, in order: computation that takes so long, and communication.
 
 use crate::communication::{CommunicationPattern, Step};
 use crate::cost::EvaluationRequest;

@@ -14,7 +14,7 @@ pub type FileId = u32;
 pub struct SourceSpan {
     /// The file.
     pub file: FileId,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
     /// The byte after its last.
     pub end: u32,

@@ -29,9 +29,9 @@ pub enum TokenKind {
 pub struct Token<'a> {
     /// Kind of the token.
     pub kind: TokenKind,
-    /// As written.
+    /// The text as written.
     pub text: &'a str,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
 }
 
@@ -47,7 +47,7 @@ impl Token<'_> {
 pub struct Comment<'a> {
     /// With its slashes.
     pub text: &'a str,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What the formatter changes, and what it leaves alone.
+//! Changes of the formatter, and what it leaves alone.
 
 mod common;
 

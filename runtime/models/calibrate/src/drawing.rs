@@ -1,4 +1,4 @@
-//! What was measured, the lines through it, and the machine.
+//! Drawing of the measurements, the lines through them, and the machine.
 
 use crate::fit::Fit;
 use crate::machine::Prediction;

@@ -35,7 +35,7 @@ pub struct Segment {
     pub from: u64,
     /// The largest.
     pub until: u64,
-    /// Its time at no bytes.
+    /// The time at no bytes.
     pub latency: Estimate,
     /// Time of each byte.
     pub per_byte: Estimate,

@@ -17,7 +17,7 @@ pub struct Inside<'a> {
 /// A machine, as `-xsim-mn` takes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calibrated {
-    /// Its network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
+    /// The network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
     pub specification: String,
     pub(crate) network: String,
     pub(crate) gap: Option<Span>,

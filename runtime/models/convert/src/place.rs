@@ -1,4 +1,4 @@
-//! What a rank is in a communicator of a file that is read.
+//! Position of a rank in a communicator of a file that is read.
 
 use crate::writer::given;
 use recorder::{ArgumentValue, CommMembership, ObjectArgument, Value};

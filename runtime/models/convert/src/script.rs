@@ -17,7 +17,7 @@ pub fn replay<'t>(trace: &'t Trace, without: &[String]) -> Result<Replay<'t>, St
     Replay::new(trace, How { decides: false, compares: false, without })
 }
 
-/// Why a rank is not written to its end.
+/// The reason why a rank is not written to its end.
 pub enum Stop {
     /// The file cannot be written.
     Cannot(std::io::Error),

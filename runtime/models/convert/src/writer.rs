@@ -315,7 +315,7 @@ pub fn buffer(name: &'static str) -> ArgumentValue {
 /// A datatype of the standard's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Type {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Bytes of an element.
     pub size: u64,

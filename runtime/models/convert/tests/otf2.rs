@@ -1,4 +1,4 @@
-//! What OTF2 can hold of a trace comes back from it.
+//! Contents of a trace that OTF2 can hold come back from it.
 
 use convert::{Format, LogGops, Options};
 use mpi::schedule::choose::Policy;

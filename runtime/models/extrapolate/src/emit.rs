@@ -1,4 +1,4 @@
-//! What a plan says, on one of the runs, as a part of a trace.
+//! Emission of a plan, on one of the runs, as a part of a trace.
 
 use crate::common::Dictionaries;
 use crate::comms::{self, Comms, OfRank};

@@ -30,7 +30,7 @@ pub enum SequencePlan {
 pub struct PlannedSite {
     /// [`Dictionaries::key`].
     pub key: u32,
-    /// How.
+    /// The passage of ranks through it.
     pub passed: Passed,
 }
 
@@ -85,7 +85,7 @@ pub struct RankElements<'a> {
     pub rank: u32,
     /// Turns of the loops around.
     pub index: Index,
-    /// What.
+    /// The elements.
     pub elements: &'a [SequenceElement],
 }
 

@@ -1,4 +1,4 @@
-//! What all ranks of a trace do together, step by step.
+//! Steps that all ranks of a trace make together, one by one.
 //!
 //! Collective operations are met by all ranks in one order, and so divide a run. The messages of a rank
 //! between two of them are divided where it has waited for all that it had started. Usually that is an
@@ -35,7 +35,7 @@ pub struct ModelStep {
 /// A run, in steps.
 #[derive(Clone, Debug)]
 pub struct RunSteps {
-    /// Its ranks.
+    /// The ranks.
     pub ranks: u32,
     /// In their order.
     pub steps: Vec<ModelStep>,

@@ -9,7 +9,7 @@
 pub struct MalformedArchive {
     /// The byte, from 0.
     pub at: u64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the runs of a sweep say together: the table, the best point, who is best where, how well it scales.
+//! Results of the runs of a sweep: the table, the best point, who is best where, how well it scales.
 
 use crate::vary::{Point, Points, Variable};
 use engine::Span;
@@ -6,7 +6,7 @@ use engine::Span;
 /// Results of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunResults {
-    /// Its virtual time, in picoseconds.
+    /// The virtual time, in picoseconds.
     pub time_ps: u64,
     /// The mean over ranks of computation and of waiting.
     pub compute_ps: u64,

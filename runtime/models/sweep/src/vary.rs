@@ -1,4 +1,4 @@
-//! What is varied: `l=0.1us..10us*10`, `np=64,512,4096`.
+//! Variables: `l=0.1us..10us*10`, `np=64,512,4096`.
 
 use crate::quantity::{quantities, quantity, split};
 
@@ -8,9 +8,9 @@ const MAX_POINTS: usize = 100_000;
 /// Something that is varied, and its values in the order in which they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its values as text.
+    /// The values as text.
     pub values: Vec<String>,
 }
 

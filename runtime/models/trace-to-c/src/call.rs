@@ -7,7 +7,7 @@ use trace::Trace;
 use trace::template::{Field, Peer, Position, Template, Whose};
 use trace::trace::Cell;
 
-/// Why a call cannot be written.
+/// The reason why a call cannot be written.
 pub type Refusal = String;
 
 /// An argument of a generated call.

@@ -1,4 +1,4 @@
-//! What each rank computed before each of its calls, as a text for the program (`times.c` reads it).
+//! Times that each rank computed before each of its calls, as a text for the program (`times.c` reads it).
 
 use crate::Options;
 use crate::spelling::is_left_out;

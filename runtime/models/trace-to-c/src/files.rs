@@ -10,7 +10,7 @@ use trace::Trace;
 pub struct GeneratedFile {
     /// `main.c`.
     pub name: &'static str,
-    /// Its contents.
+    /// The contents.
     pub text: String,
 }
 

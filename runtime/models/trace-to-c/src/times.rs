@@ -1,4 +1,4 @@
-//! What ranks compute between calls, as a table for the program.
+//! Times that ranks compute between calls, as a table for the program.
 
 use crate::numbers::{NumberByRank, Vectors};
 use rustc_hash::FxHashMap;

@@ -63,11 +63,11 @@ enum Blocked {
 #[derive(Clone)]
 struct Machine<C> {
     cursor: C,
-    /// When it entered its call.
+    /// The time at which it entered its call.
     entered: Time,
     /// The value that the first half of the blocking call passes to the second half.
     word: usize,
-    /// Its open requests among [`Lists`], or [`NONE`].
+    /// The open requests among [`Lists`], or [`NONE`].
     list: u32,
     blocked: Blocked,
     function: u16,

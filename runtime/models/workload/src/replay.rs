@@ -55,7 +55,7 @@ const MAX_FUNCTIONS: usize = 1 << 15;
 #[derive(Clone, Default)]
 pub struct Cursor {
     position: Position,
-    /// Its calls up to now.
+    /// The calls up to now.
     calls: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What ranks without a program do, and what they know when they are asked for their next call.
+//! Workloads: what ranks without a program do, and what they know when they are asked for their next call.
 
 use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start, Volley};
 use crate::function::Function;
@@ -13,7 +13,7 @@ use trace::trace::Comms;
 pub struct Caller<'a> {
     /// The rank in its `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Its clock.
+    /// The clock.
     pub clock: Time,
     pub(crate) knows: Known<'a>,
     /// The first rank of that world among all ranks of the run.

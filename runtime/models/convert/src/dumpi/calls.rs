@@ -51,7 +51,7 @@ enum Outcome {
     Told,
     /// It only waits or asks.
     Waited,
-    /// Its time is the rank's own.
+    /// The time is the rank's own.
     Local,
 }
 

@@ -1,4 +1,4 @@
-//! Who is in the communicators that a run made.
+//! Members of the communicators that a run made.
 //!
 //! A file has its rank's arguments and results: a number of its own for the new communicator, which it may
 //! use again, and of a split colour and key. So the calls of all ranks that make communicators are read
@@ -112,7 +112,7 @@ impl Steps {
 /// A communicator.
 #[derive(Clone, Debug)]
 pub struct Comm {
-    /// Its members, all ranks counted.
+    /// The members, all ranks counted.
     pub members: Rc<[u32]>,
     /// The dimensions of its grid.
     dims: Rc<[i64]>,

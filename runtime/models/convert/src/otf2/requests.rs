@@ -36,7 +36,7 @@ pub enum What {
 /// Outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<T> {
-    /// That is not known yet.
+    /// An outcome that is not known yet.
     Open,
     /// It was cancelled.
     Cancelled,

@@ -36,7 +36,7 @@ pub struct Found {
     pub profile: Option<CallProfile>,
     /// The critical path: the calls and messages that determine the run's time.
     pub critical_path: Option<CriticalPath>,
-    /// Why something of it could not be written or read: a sentence.
+    /// The reason why something of it could not be written or read: a sentence.
     pub failed: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Found {
 pub(super) struct Listening {
     recorders: Vec<Box<dyn Recorder>>,
     open: Block<Option<Open>>,
-    /// When the last call of each returned.
+    /// The time at which the last call of each returned.
     left: Block<Time>,
     /// Sites that recorders know, by number.
     known: Vec<bool>,

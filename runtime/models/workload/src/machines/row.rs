@@ -21,7 +21,7 @@ use mpi::ranks::effort::Course;
 pub(super) enum Started {
     /// Nothing: the call is over.
     Done,
-    /// Its sender may have to wait for this request, or let others run.
+    /// The sender may have to wait for this request, or let others run.
     Sent(usize),
     /// A receive has to come together with its message.
     Awaits(u32),
@@ -29,7 +29,7 @@ pub(super) enum Started {
     StepsBack,
 }
 
-/// Why a row ended.
+/// The reason why a row ended.
 pub(super) enum Row {
     /// The rank's next call is none of it; whether it made any.
     Over(bool),

@@ -14,7 +14,7 @@ use mpi::envelope::Envelope;
 use mpi::handle::{self, REQUEST_SENT};
 use mpi::volley;
 
-/// Why a series ended.
+/// The reason why a series ended.
 pub(super) enum Ran {
     /// The rank's next call is none of it, or has to be made by itself; whether it made any.
     On(bool),

@@ -38,7 +38,7 @@ pub(super) enum Fired {
     Over,
     /// The last call, of this function and entered then, waits, with this word for its end.
     Waits(u16, Time, usize),
-    /// As [`Fired::Waits`] when the wait is over: the rank may have to see something.
+    /// A volley like [`Fired::Waits`], but its rank may have to see something when the wait is over.
     Looks(u16, Time, usize),
 }
 

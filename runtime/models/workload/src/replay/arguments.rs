@@ -25,7 +25,7 @@ pub(super) type Length = (Cell, Cell);
 /// The other side of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partner {
-    /// As [`trace::template::Peer`] has it.
+    /// The rank as [`trace::template::Peer`] has it.
     pub(super) rank: Cell,
     pub(super) tag: Cell,
     pub(super) comm: Comm,
@@ -50,7 +50,7 @@ pub(super) struct Arguments<'a> {
     pub(super) used: RefCell<&'a mut BTreeSet<u32>>,
 }
 
-/// Why a call cannot be replayed.
+/// The reason why a call cannot be replayed.
 pub(super) type Refused = String;
 
 impl<'a> Arguments<'a> {

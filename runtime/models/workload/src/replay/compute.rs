@@ -14,7 +14,7 @@ pub(super) struct Passage {
     /// The step behind the call before, and the next call.
     pub(super) last: u32,
     pub(super) call: u32,
-    /// Its calls up to then.
+    /// The calls up to then.
     pub(super) calls: u64,
     /// `true` if the next is a poll that finds nothing.
     pub(super) polls: bool,

@@ -1,4 +1,4 @@
-//! Where a rank is in the calls and loops of its shape, as a few words.
+//! Position of a rank in the calls and loops of its shape, as a few words.
 
 use super::columns::Columns;
 use smallvec::SmallVec;

@@ -1,4 +1,4 @@
-//! Which algorithms the collectives took that are called from each place.
+//! Algorithms that the collectives took, by the site that they are called from.
 
 use engine::Span;
 use recorder::collective::{CollectiveCost, CollectiveKind, CollectiveUse};
@@ -80,7 +80,7 @@ impl CollectiveTotals {
         }
     }
 
-    /// As a report has them, those that took most first.
+    /// Returns the costs as a report has them, those that took most first.
     // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together
     // before it is said of each place, whichever processes have called from there.
     pub fn report(self) -> Vec<CollectiveCost> {

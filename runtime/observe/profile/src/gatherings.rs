@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// A collective call on this process.
 #[derive(Default)]
 struct PendingCollective {
-    /// When its members entered, once all have.
+    /// The time at which its members entered, once all have.
     entries: Option<Entries>,
     /// Calls that have returned before that, each with what it belongs to.
     waiting: Vec<(u32, Returned)>,

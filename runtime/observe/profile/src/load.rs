@@ -1,4 +1,4 @@
-//! What each rank did, as a whole; of many ranks, folded to blocks of neighbours.
+//! Load of each rank, as a whole; of many ranks, folded to blocks of neighbours.
 
 use crate::series::Activity;
 use engine::Span;

@@ -1,4 +1,4 @@
-//! What ranks did in each region that the program names (`xsim_region_begin`) or numbers (`MPI_Pcontrol`).
+//! Times of ranks in each region that the program names (`xsim_region_begin`) or numbers (`MPI_Pcontrol`).
 //!
 //! Time counts for all regions that are open: what an inner one takes is a part of the outer one.
 

@@ -1,4 +1,4 @@
-//! What ranks did when, in equal stretches of virtual time.
+//! Activities of ranks in equal stretches of virtual time.
 
 use engine::{Span, Time};
 use recorder::{Bins, call_profile};

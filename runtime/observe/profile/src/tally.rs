@@ -1,4 +1,4 @@
-//! What is added up of the calls of one function from one place.
+//! Sums over the calls of one function from one call site.
 
 use crate::moments::{TimeMoments, longer};
 use engine::Span;

@@ -1,6 +1,6 @@
-//! What of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind when they
-//! finalize MPI: objects that were not freed, requests that were not completed, messages that nobody
-//! received.
+//! Findings: what of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind
+//! when they finalize MPI. The latter are objects that were not freed, requests that were not completed, and
+//! messages that no rank received.
 
 mod faults;
 

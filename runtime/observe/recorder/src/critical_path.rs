@@ -60,7 +60,7 @@ pub struct PathSite {
     pub site: String,
     /// The MPI function that is called there.
     pub function: String,
-    /// Its calls, and the computation that leads to them.
+    /// The calls, and the computation that leads to them.
     pub of: PathBreakdown,
 }
 

@@ -22,7 +22,7 @@ pub struct Call<'a> {
     pub rank: u32,
     /// The function's row in the table of MPI functions; its `_c` variant is the same function.
     pub function: u16,
-    /// Its name: `MPI_Send`.
+    /// The name: `MPI_Send`.
     pub name: &'static str,
     /// The place in the program that made it: a number that [`Recorder::site`] has explained; 0: nobody
     /// asked, or it is not known.
@@ -47,7 +47,7 @@ pub struct CallReturn {
     pub at: Time,
     /// The error code that the call returned.
     pub code: i32,
-    /// Its name, unless the program made it: `MPI_SUCCESS`.
+    /// The name, unless the program made it: `MPI_SUCCESS`.
     pub name: Option<&'static str>,
 }
 
@@ -89,7 +89,7 @@ pub enum ObjectArgument {
 /// Membership of a rank in a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CommMembership {
-    /// Its rank in the (local) group.
+    /// The rank in the (local) group.
     pub rank: u32,
     /// Ranks that its messages can go to: of an intercommunicator those of the remote group.
     pub peers: u32,
@@ -254,7 +254,7 @@ pub enum Leftover {
     Message {
         /// The sender, in `MPI_COMM_WORLD`; `None` if the communicator has been freed.
         source: Option<u32>,
-        /// Its tag.
+        /// The tag.
         tag: i32,
         /// Payload, in bytes.
         bytes: u64,
@@ -341,7 +341,7 @@ pub enum Finding {
 pub struct CallKey<'a> {
     /// The rank, in `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Its number for the communicator of the call, if that is one that the program made; else 0.
+    /// The number for the communicator of the call, if that is one that the program made; else 0.
     pub comm: u32,
     /// The rank's clock on entry.
     pub entered: Time,

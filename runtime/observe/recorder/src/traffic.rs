@@ -1,4 +1,4 @@
-//! Who sends to whom, exact up to some thousand ranks and folded to blocks of neighbouring ranks beyond.
+//! Traffic between ranks, exact up to some thousand ranks and folded to blocks of neighbouring ranks beyond.
 
 use crate::bins::Bins;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Which algorithms collectives took, and how long others would have taken.
+//! Algorithms that collectives took, and how long others would have taken.
 
 use crate::profile::whole;
 use crate::table::{Align, CellNumber, Table, TableCell};

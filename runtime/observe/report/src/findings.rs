@@ -1,4 +1,4 @@
-//! What stands out in a run, in sentences, what costs most first.
+//! Findings that stand out in a run, in sentences, what costs most first.
 
 use crate::collectives;
 use crate::profile::{lost_by_state, whole};

@@ -89,7 +89,7 @@ pub fn overview(report: &RunReport, efficiencies: &Result<Efficiencies, String>)
     Document { title: headline(run), sections }
 }
 
-/// Why there is nothing by call site.
+/// The reason why there is nothing by call site.
 pub const NO_PROFILE: &str = "This run was made without -xsim-profile, which tells where in the program the \
     time goes and who waits for whom.";
 

@@ -17,7 +17,7 @@ const INDENT: usize = 4;
 /// A cell: what people read, and the numbers in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TableCell {
-    /// As people read it: `1.25 us on 3`.
+    /// The text as people read it: `1.25 us on 3`.
     pub text: String,
     /// The numbers in it, exact and in base units; empty if it is a text.
     pub numbers: Vec<CellNumber>,
@@ -114,7 +114,7 @@ impl From<&str> for TableCell {
 pub struct Table {
     /// Names of the columns, and the alignment of their texts.
     pub columns: Vec<(&'static str, Align)>,
-    /// As many cells each as there are columns.
+    /// Rows of as many cells each as there are columns.
     pub rows: Vec<Vec<TableCell>>,
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Why bytes are no trace.
+/// The reason why bytes are no trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// Offset of the defect, from the beginning of the bytes that were read.

@@ -24,7 +24,7 @@ pub const IN_CONTEXT: u32 = OF_BITS + 65;
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NamedDatatype {
-    /// Its name, by place.
+    /// The name, by index.
     pub name: u32,
     /// Bytes of one element.
     pub size: u64,
@@ -41,7 +41,7 @@ pub enum Item {
     Loop(u32),
 }
 
-/// That a rank has seen a communicator which is not the standard's own.
+/// A communicator, not the standard's own, that a rank has seen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Seen {
     /// The rank in `MPI_COMM_WORLD`.

@@ -29,7 +29,7 @@ pub enum Change {
 /// A change, and the computation that it is about.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// That before the calls of this place: a call site as [`Trace::site`] has it, its `file:line` or its
+    /// The computation before the calls of this call site, as [`Trace::site`] has it: its `file:line` or its
     /// function alone, or a function of MPI. `None`: all computation.
     pub place: Option<String>,
     /// The change of that computation.

@@ -87,8 +87,8 @@ pub fn delays(
 /// A position in a rank's waits, which are read from the last to the first.
 struct Waiting {
     cursor: Cursor,
-    /// When the first to leave left of the messages that it received in the steps that are passed, which are
-    /// later ones.
+    /// The time at which the first to leave left of the messages that it received in the steps that are
+    /// passed, which are later ones.
     oldest: u64,
 }
 

@@ -31,7 +31,7 @@ pub struct CallStep {
     pub left: u64,
     /// The time that it waited, up to `ended`.
     pub wait: u64,
-    /// When its wait was over; when it returned, if it is not known.
+    /// The time at which its wait was over; the time at which it returned, if that is not known.
     pub ended: u64,
     /// The end of it: this rank did something at this instant, and messages took the rest. [`NOBODY`]: nobody
     /// knows.
@@ -42,7 +42,8 @@ pub struct CallStep {
     pub lost: u64,
     pub acted: u64,
     pub by: u32,
-    /// When the first to leave left of the messages that it received; [`NOTHING`] where it received none.
+    /// The time at which the first to leave left of the messages that it received; [`NOTHING`] where it
+    /// received none.
     pub oldest: u64,
     /// The number of its wait state.
     pub state: u8,

@@ -80,7 +80,7 @@ enum Number {
     None,
     /// This one, for all ranks.
     Same(i64),
-    /// That in this place of the rank's numbers.
+    /// The number at this index of the rank's numbers.
     At(usize),
 }
 

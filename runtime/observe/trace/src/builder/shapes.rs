@@ -1,4 +1,4 @@
-//! What ranks did, without numbers, and how it is written.
+//! Shapes: what ranks did, without numbers, and its encoding.
 
 use super::Builder;
 use super::columns::{Calls, Told};

@@ -1,4 +1,4 @@
-//! What calls add up to, so that turns of a loop which do the same are counted and not made.
+//! Effects of calls, added up, so that iterations of a loop which do the same are counted and not made.
 
 use super::{CallIdentity, Channel, Comm};
 use rustc_hash::FxHashMap;

@@ -19,7 +19,7 @@ pub enum LengthSource {
 /// A number of a call that counts elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ElementCount {
-    /// Its place among the call's numbers.
+    /// The index among the call's numbers.
     pub count: usize,
     /// Bytes of an element.
     pub element: LengthSource,

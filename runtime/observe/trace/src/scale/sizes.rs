@@ -64,7 +64,7 @@ impl CellValues {
     }
 }
 
-/// Why a call cannot have its size, and the place of the rank among those of the shape.
+/// The reason why a call cannot have its size, and the index of the rank among those of the shape.
 type Why = (usize, String);
 
 /// Rewrites calls, in the order in which shapes come upon them: that of the recorder, so that what does not

@@ -1,4 +1,4 @@
-//! What one rank does: its loops and calls with its own numbers, and its calls one at a time.
+//! Acts of one rank: its loops and calls with its own numbers, and its calls one at a time.
 
 use super::{Cell, Node, Trace};
 use crate::template::{Position, Template};

@@ -1,8 +1,8 @@
 //! One rank a process: a program whose `main` was not taken over is its process's rank, on its own stack.
 //!
-//! So run programs that cannot share an address space with others of their kind (an interpreter that loads
-//! libxsim as a part of a module, a program whose threads call MPI): under a launcher as many ranks as
-//! processes, else one. The run begins with the first MPI call and ends in `MPI_Finalize`, or at the
+//! Programs run so that cannot share an address space with others of their kind: an interpreter that loads
+//! libxsim as a part of a module, a program whose threads call MPI. Under a launcher there are as many ranks
+//! as processes, else one. The run begins with the first MPI call and ends in `MPI_Finalize`, or at the
 //! process's exit. Nothing of the process is exchanged or interposed.
 
 use crate::recording;

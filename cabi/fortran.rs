@@ -1,10 +1,10 @@
-//! The Fortran entry points' way from Fortran's arguments to those of C: everything comes by
-//! reference, handles and logicals are integers, texts have a length instead of a null
-//! byte, absent arguments are variables with a known address (MPI 5.0 chapter 19).
-//! The entry points themselves are generated (`abi-table/src/fortran.rs`).
+//! Conversion of Fortran's arguments to those of C in the Fortran entry points. Everything comes by
+//! reference, and handles and logicals are integers. Texts have a length instead of a null byte, and absent
+//! arguments are variables with a known address (MPI 5.0 chapter 19). The entry points themselves are
+//! generated (`abi-table/src/fortran.rs`).
 //!
-//! `include/mpif.h` and module `mpi` call `mpi_send_` (and `mpi_send`, `mpi_send__`, `MPI_SEND`): entry
-//! points beside the C ones, which go on with the same checks and the same implementation, so that a Fortran
+//! `include/mpif.h` and module `mpi` call `mpi_send_` (and `mpi_send`, `mpi_send__`, `MPI_SEND`), entry
+//! points beside the C ones. These go on with the same checks and the same implementation, so that a Fortran
 //! call costs what a C call costs. Module `mpi_f08` calls these symbols too, except for routines with a
 //! choice buffer, which have an entry point of their own that gets the descriptor of Fortran 2018
 //! (`mpi_send_f08ts_`).

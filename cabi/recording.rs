@@ -1,17 +1,17 @@
 //! What recorders are told of the calls that programs make.
 //!
-//! Each generated entry point begins with one branch ([`intervenes`]). While nobody listens it is never
-//! taken, and nothing else is different. Else the entry point calls the function around it, which hands over
-//! its arguments as words ([`open`]), calls the entry point again, which lets this one call of the thread
-//! through, and tells how it ended ([`Around::returned`]).
+//! Each generated entry point begins with one branch ([`intervenes`]). Without a listener it is never taken,
+//! and nothing else is different. Else the entry point calls the function around it, which hands over its
+//! arguments as words ([`open`]). That one calls the entry point again, lets this one call of the thread
+//! through, and reports how it ended ([`Around::returned`]).
 //!
 //! So whichever way a program calls MPI (C, Fortran, `PMPI_`, from a library or a callback) each call is told
 //! once, and a call in two halves is one call. Calls of one rank lie within each other where callbacks call
 //! MPI; `nesting.rs` keeps which of them are open.
 //!
 //! A status that the program ignores goes into memory of ours, and a send that was complete at once gets a
-//! request of its own: so it is known what a wildcard received, and which request is which. Virtual times do
-//! not depend on either.
+//! request of its own. So the message that a wildcard received is known, and which request is which. Virtual
+//! times do not depend on either.
 
 mod calls;
 mod chains;

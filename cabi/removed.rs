@@ -66,8 +66,8 @@ const LB: usize = 0x2fe;
 const UB: usize = 0x2ff;
 
 /// `MPI_Type_struct`, now `MPI_Type_create_struct`, with `MPI_LB` and `MPI_UB` among its types (MPI 1.1
-/// section 3.12.3): the least place of a lower bound and the greatest of an upper one are the new type's, now
-/// a matter of `MPI_Type_create_resized`.
+/// section 3.12.3). The least displacement of a lower bound and the greatest of an upper one are the new
+/// type's bounds. MPI has `MPI_Type_create_resized` for this now.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C-unwind" fn MPI_Type_struct(

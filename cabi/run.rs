@@ -60,7 +60,7 @@ fn restore_preload() {
     }
 }
 
-/// Keeps freed memory up to some size, where the C library would give it back to the system: buffers of ranks
+/// Keeps freed memory up to some size, where the C library would give it back to the system. Buffers of ranks
 /// and collectives come and go, and to touch memory anew costs several times as much as to copy it.
 ///
 /// The beginning of the heap lies on large pages. A thousand ranks with a few kilobytes each are on more

@@ -147,8 +147,9 @@ fn changed(
     inside
 }
 
-/// A blocked thread of `depth` calls, whose turn is over, waits for its next: given by another, or, if no
-/// other thread does the rank's work, once nobody is inside and somebody was since `entries`, or at `until`.
+/// Waits until a blocked thread, which has left `depth` calls, may go on. Another thread lets it in. If no
+/// other thread does the rank's work, it also goes on once no thread is inside and one has entered since
+/// `entries`, or at `until`.
 fn regain(mut inside: MutexGuard<'static, EntryMonitor>, depth: u32, entries: u64, until: Option<Instant>) {
     let me = thread();
     loop {

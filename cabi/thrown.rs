@@ -1,10 +1,10 @@
 //! C++ exceptions of functions that MPI calls for a rank: error handlers, operations, attribute functions,
 //! generalized requests.
 //!
-//! Each is held for the rank whose function threw it, the call goes on as if the function had returned an
-//! error, and where the rank's own call would return ([`crate::edge`]), the exception leaves it instead. For
-//! operations of collectives this is another moment: the scheduler calls the function while the rank waits,
-//! and the exception leaves the call that it waits in.
+//! Each is held for the rank whose function threw it, and the call goes on as if the function had returned an
+//! error. The exception leaves the rank's own call where that would return ([`crate::edge`]). For operations
+//! of collectives this is another moment: the scheduler calls the function while the rank waits, and the
+//! exception leaves the call that it waits in.
 
 use crate::constants::MPI_ERR_OTHER;
 use crate::recording;

@@ -51,7 +51,7 @@ pub fn command() -> Command {
         .subcommand(from::command())
 }
 
-/// Does what is asked.
+/// Runs the subcommand that is asked for.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match matches.subcommand() {
         Some(("check", sub)) => check(sub),

@@ -355,7 +355,7 @@ fn show_fit(path: &Path, rows: &[Row], fit: &Fit) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lines with their 95 % confidence intervals.
+/// Prints the lines with their 95 % confidence intervals.
 fn show_lines(path: &Path, fit: &Fit) -> Result<(), Failure> {
     say!("lines through {} (95 % confidence):", path.display());
     for segment in &fit.segments {
@@ -393,7 +393,7 @@ fn show_machine(machine: &Calibrated, own: &[Prediction]) -> Result<(), Failure>
     Ok(())
 }
 
-/// A property, how well it is determined, and from what.
+/// Prints a property, how well it is determined, and from what.
 fn show_determined(at: &Determined) -> Result<(), Failure> {
     let Determined { key, value, within, unit, from } = *at;
     let number = match unit {

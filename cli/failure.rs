@@ -1,4 +1,4 @@
-//! Why the command ends without success.
+//! Reasons why the command ends without success.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where the parts are: beside this executable in the build tree, or installed under a prefix.
+//! Locations of the parts: beside this executable in the build tree, or installed under a prefix.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The library's file name.
 pub const LIBRARY: &str = "libxsim.so";
 
-/// Its name as a library of MPI 5.0's standard ABI, for programs built with another implementation of that.
+/// The name as a library of MPI 5.0's standard ABI, for programs built with another implementation of that.
 pub const STANDARD: &str = "libmpi_abi.so.1";
 
 /// An MPI of the machine's own, as libraries that reach it are named.

@@ -206,7 +206,7 @@ fn width(output: Option<&PathBuf>) -> usize {
     given().or_else(terminal).unwrap_or(80)
 }
 
-/// To a file, or to standard output.
+/// Writes a text to a file, or to standard output.
 fn write(output: Option<&PathBuf>, text: &str) -> Result<ExitCode, Failure> {
     match output {
         Some(path) => output::file(path, text)?,

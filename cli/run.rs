@@ -253,7 +253,7 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
     Ok(program)
 }
 
-/// Like a launcher: a path as it is, a bare name here first and then in PATH.
+/// Finds a program like a launcher: a path as it is, a bare name here first and then in PATH.
 pub fn search(name: &OsStr) -> Result<PathBuf, Failure> {
     let runnable =
         |path: &Path| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
@@ -363,7 +363,7 @@ struct Linkage {
     directories: Vec<String>,
 }
 
-/// `None` if `data` is not a 64-bit ELF file.
+/// Returns the linkage of a program; `None` if `data` is not a 64-bit ELF file.
 fn linkage(data: &[u8]) -> Option<Linkage> {
     let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;

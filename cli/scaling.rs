@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use engine::Span;
 
 /// Sizes from here on are not told exactly by a formula's numbers.
-const MOST: f64 = (1u64 << 53) as f64;
+const MAX_EXACT_SIZE: f64 = (1u64 << 53) as f64;
 
 /// Returns the arguments.
 pub fn args() -> [Arg; 2] {
@@ -122,7 +122,7 @@ impl ScalingFormula {
                 "{bytes} bytes become {size}, which is no whole number: round it with floor() or ceil()"
             )));
         }
-        if !(0.0..MOST).contains(&size) {
+        if !(0.0..MAX_EXACT_SIZE).contains(&size) {
             return Err(told(&format!("{bytes} bytes become {size}, where 0 to 2^53 may be")));
         }
         Ok(size as u64)

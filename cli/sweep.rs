@@ -174,7 +174,7 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
     words.into_iter().map(text).collect()
 }
 
-/// A trace is known by how its file begins.
+/// Returns the kind of a run. A trace is known by how its file begins.
 fn kind(words: &[String]) -> RunKind {
     let is_trace = |word: &String| {
         let mut begin = [0; 7];

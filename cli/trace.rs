@@ -21,7 +21,7 @@ use std::process::ExitCode;
 /// Two traces differ, or one is wrong.
 const FOUND: u8 = 1;
 
-/// The argument of what reads traces of one program at several rank counts.
+/// Makes the argument of commands that read traces of one program at several rank counts.
 pub fn family() -> Arg {
     Arg::new("TRACE")
         .required(true)

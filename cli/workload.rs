@@ -144,7 +144,7 @@ pub fn drive(
     Ok(FinishedRun { mpi, ending, part, network, found, meter, names })
 }
 
-/// The processes of a run are all there, and belong together.
+/// Checks that the processes of a run are all there, and belong together.
 fn meet(mpi: &Mpi, options: &Options, besides: Option<String>) -> Result<(), Failure> {
     let Some(besides) = besides else {
         mpi.everybody("");

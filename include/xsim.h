@@ -84,10 +84,10 @@ void *xsim_shared_malloc_partial(size_t bytes,
 // one's call frees it. Null is allowed.
 void xsim_shared_free(void *block);
 
-// Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
-// ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead. It runs
-// `count` times, or more until the standard error of its mean cost is below `precision` times the mean (if
-// that is above 0).
+// Begins a block of computation that is to be sampled (see XSIM_SAMPLE). Returns 1 if the block must run,
+// and be ended with xsim_sample_end. Returns 0 if it ran often enough, and its mean cost was charged
+// instead. It runs `count` times, or more until the standard error of its mean cost is below `precision`
+// times the mean (if that is above 0).
 //
 // With `global` all ranks share the samples, otherwise each rank has its own. What a block costs is the
 // computation charged in it, so that waiting inside MPI calls is left out.

@@ -127,7 +127,7 @@ fn tool(name: &str, directory: &Path) -> Command {
     command
 }
 
-/// As [`tool`], with the commands of MPI's names in front of all others.
+/// Makes [`tool`], with the commands of MPI's names in front of all others.
 fn tool_with_home(name: &str, directory: &Path) -> Command {
     let mut path = home().join("bin").into_os_string();
     path.push(":");

@@ -149,7 +149,7 @@ fn servers_take_the_same_time_on_several_processes() {
     }
 }
 
-/// As [`served`], of a program's case.
+/// Runs a program's case as [`served`] does, and returns its lines.
 fn buffered(run: Run, servers: u32, ranks: u32) -> String {
     let output = with_file(run, "buffered")
         .ranks(ranks)

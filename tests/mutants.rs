@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Mutants of each kind where nothing else is said.
-const FEW_MUTANTS: u64 = 25;
+const DEFAULT_MUTANTS: u64 = 25;
 /// Address space that a command may have, in KiB: the program itself and 1 GB.
 const MAX_KIB: u64 = 1_300_000;
 /// Seconds after which a command hangs.
@@ -118,7 +118,7 @@ fn survive(
 ) {
     let number =
         |name: &str, default: u64| std::env::var(name).map_or(default, |value| value.parse().unwrap());
-    let (count, seed) = (number("MUTANTS", FEW_MUTANTS), number("MUTANTS_SEED", 1));
+    let (count, seed) = (number("MUTANTS", DEFAULT_MUTANTS), number("MUTANTS_SEED", 1));
     let directory = scratch(&format!("mutants-{kind}"));
     let path = directory.join(format!("mutant{suffix}"));
     let mut failures = Vec::new();

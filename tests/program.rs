@@ -1,4 +1,5 @@
-//! What a program may take for granted: its own globals, arguments, output, clocks and end, for each rank.
+//! Properties that a program may take for granted: its own globals, arguments, output, clocks and end, for
+//! each rank.
 
 mod common;
 

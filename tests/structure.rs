@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The most files of a circle.
-const MOST: usize = 3;
+const MAX_CIRCLE_FILES: usize = 3;
 
 /// A module that has a file of its own.
 #[derive(Default)]
@@ -290,7 +290,7 @@ fn no_circle_of_files_is_large() {
                 text += &format!("  {} needs {}\n", file(place), others.join(", "));
             }
             println!("{text}");
-            if circle.len() > MOST {
+            if circle.len() > MAX_CIRCLE_FILES {
                 large += &text;
             }
         }

@@ -123,7 +123,7 @@ fn goals_ranks_start_what_is_ready_before_they_wait() {
     );
 }
 
-/// As `txt2bin -i tree.goal -o tree.bin` leaves it: what the file is stands in it.
+/// A file of `txt2bin -i tree.goal -o tree.bin` is known by its contents.
 #[test]
 fn goals_binary_form_is_known_by_its_contents_and_says_what_the_text_says() {
     let trace = imported("tree.goal", &tree(&[0, 1, 2, 3, 4, 5, 6, 7]), &[]);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WINDOW = 64, MOST = 1 << 22, SHORT = 8192 };
+enum { WINDOW = 64, MAX_BYTES = 1 << 22, SHORT = 8192 };
 
 int main(int argc, char **argv)
 {
@@ -15,9 +15,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int pairs = argc > 1 ? atoi(argv[1]) : 0;
-    char *buffer = malloc(MOST);
+    char *buffer = malloc(MAX_BYTES);
     MPI_Request requests[WINDOW];
-    for (int bytes = pairs ? 1 : 0; bytes <= MOST; bytes = bytes ? 2 * bytes : 1) {
+    for (int bytes = pairs ? 1 : 0; bytes <= MAX_BYTES; bytes = bytes ? 2 * bytes : 1) {
         int half = size / 2, other = rank < half ? rank + half : rank - half, is_first = rank < half;
         int is_in = pairs ? rank % half < pairs : rank == 0 || rank == size - 1;
         if (!pairs)

@@ -3,7 +3,7 @@
 //!
 //! The program may bring an allocator of its own: preloaded, linked, inside it, or AddressSanitizer's. The
 //! library then leaves it alone. Its own memory comes from the C library under names that nobody interposes,
-//! and goes back there: an allocator sees no block that it did not give, and is never called while the
+//! and goes back there. So an allocator sees no block that it did not give, and is never called while the
 //! simulator's state is borrowed.
 
 use std::alloc::{GlobalAlloc, Layout};

@@ -1,7 +1,7 @@
 //! Memory for the statuses that programs ignore and recorders want: one piece for all ranks.
 //!
-//! A call fills its statuses in when it has waited, with its rank in place, and is told of before another
-//! rank comes: so no two calls need the memory at once but those of which one is made within the other, which
+//! A call fills its statuses in when it has waited, with its rank mounted, and is reported before another
+//! rank is mounted. So no two calls need the memory at once, except a call that is made within another, which
 //! [`super::CallRecording`] sees to. Between calls all of it is 0.
 
 use rank::Addr;

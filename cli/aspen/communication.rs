@@ -112,7 +112,7 @@ fn described(step: &Step) -> String {
     )
 }
 
-/// In all, over the times that it happens.
+/// Returns the totals of a step, over the times that it happens.
 fn totals(one: &Communication, traffic: &StepTraffic) -> String {
     match one.step.pattern {
         CommunicationPattern::Collective(..) => ", with the messages of its algorithm".to_owned(),

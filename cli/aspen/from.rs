@@ -71,7 +71,7 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line for each trace: what it has, and what the model has where that differs.
+/// Prints one line for each trace: what it has, and what the model has where that differs.
 fn show(compared: &[RunComparison]) -> Result<(), Failure> {
     let cell = |(run, model): (f64, f64)| match run == model {
         true => significant(run),

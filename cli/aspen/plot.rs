@@ -76,7 +76,7 @@ fn with_unit(of: &str) -> String {
     format!("{of}{unit}")
 }
 
-/// `n=1..1e6`
+/// Reads a range, such as `n=1..1e6`.
 fn read(range: &str) -> Result<(String, f64, f64), Failure> {
     let wrong = || {
         Failure::with(
@@ -97,8 +97,8 @@ fn read(range: &str) -> Result<(String, f64, f64), Failure> {
     Ok((name.trim().to_owned(), least, most))
 }
 
-/// Places between two ends: even steps, or even factors where the ends are far apart; integers between
-/// integers.
+/// Returns points between two ends: even steps, or even factors where the ends are far apart; integers
+/// between integers.
 fn places(least: f64, most: f64, points: u32) -> Vec<f64> {
     let whole = least.fract() == 0.0 && most.fract() == 0.0;
     let wide = is_wide(least, most);

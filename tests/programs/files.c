@@ -301,8 +301,8 @@ static void shared(void)
  * each is whole, those of a rank in their order. */
 static void records(void)
 {
-    enum { TURNS = 6, MOST = 100 };
-    static const int lengths[TURNS] = {2, 5, 64, MOST, 3, 1};
+    enum { TURNS = 6, MAX_LENGTH = 100 };
+    static const int lengths[TURNS] = {2, 5, 64, MAX_LENGTH, 3, 1};
     MPI_Datatype pair, second;
     MPI_Type_contiguous(1, MPI_LONG, &pair);
     MPI_Type_create_resized(pair, 0, 2 * sizeof(long), &second);
@@ -310,7 +310,7 @@ static void records(void)
     int total = 0;
     for (int turn = 0; turn < TURNS; turn++) total += lengths[turn];
     for (int holes = 0; holes < 2; holes++) {
-        long record[MOST], *all = malloc(sizeof(long) * total * size);
+        long record[MAX_LENGTH], *all = malloc(sizeof(long) * total * size);
         MPI_Status status;
         MPI_Offset at;
         reopen(MPI_MODE_CREATE | MPI_MODE_RDWR);

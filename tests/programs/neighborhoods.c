@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <xsim.h>
 
-#define MOST 64
+#define MAX_RANKS 64
 
 static int rank, size;
 
 /* All neighbourhood collectives, each neighbour with blocks of its own size in the v and w forms. */
 static void exchange(MPI_Comm comm, int in, int out, int from[], int to[]) {
-    static char sent[MOST * 256], received[MOST * 256];
-    int sends[MOST], receives[MOST], sent_at[MOST], received_at[MOST];
-    MPI_Aint sent_bytes[MOST], received_bytes[MOST];
-    MPI_Datatype types[MOST];
+    static char sent[MAX_RANKS * 256], received[MAX_RANKS * 256];
+    int sends[MAX_RANKS], receives[MAX_RANKS], sent_at[MAX_RANKS], received_at[MAX_RANKS];
+    MPI_Aint sent_bytes[MAX_RANKS], received_bytes[MAX_RANKS];
+    MPI_Datatype types[MAX_RANKS];
     MPI_Request requests[3];
     int me;
     MPI_Comm_rank(comm, &me);
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MAX_RANKS; i++) {
         /* Both ends of an edge know how long its block is. */
         sends[i] = i < out ? 1 + (me + (to[i] < 0 ? 0 : to[i])) % 7 : 0;
         receives[i] = i < in ? 1 + (me + (from[i] < 0 ? 0 : from[i])) % 7 : 0;
@@ -65,7 +65,7 @@ static void grid(int periodic) {
 
 /* A ring as a graph that all know. */
 static void ring(void) {
-    int index[MOST], edges[2 * MOST], mine[2];
+    int index[MAX_RANKS], edges[2 * MAX_RANKS], mine[2];
     MPI_Comm comm;
     for (int node = 0; node < size; node++) {
         index[node] = 2 * node + 2;
@@ -83,7 +83,7 @@ static void ring(void) {
 static void circle(int adjacent) {
     int sources[2] = {(rank + size - 1) % size, (rank + size - 2) % size},
         destinations[2] = {(rank + 1) % size, (rank + 2) % size};
-    int nodes[MOST], degrees[MOST], all[2 * MOST];
+    int nodes[MAX_RANKS], degrees[MAX_RANKS], all[2 * MAX_RANKS];
     MPI_Comm comm;
     for (int node = 0; node < size; node++) {
         nodes[node] = node;
@@ -105,7 +105,7 @@ static void circle(int adjacent) {
 
 /* The odd ranks alone make a communicator, in reverse order. */
 static void group(void) {
-    int members[MOST], count = 0, sum, one = 1;
+    int members[MAX_RANKS], count = 0, sum, one = 1;
     MPI_Group world, odd;
     MPI_Comm comm;
     for (int other = size - 1; other >= 0; other--) {

@@ -411,14 +411,14 @@ static void tags_backwards(void)
 /* Many messages of all sizes between all, received by wildcards: each source's come in its order. */
 static void crowd(void)
 {
-    enum { EACH = 40, MOST = 3000 };
-    int *next = calloc(size, sizeof *next), *payload = malloc(MOST * sizeof *payload);
+    enum { EACH = 40, MAX_LENGTH = 3000 };
+    int *next = calloc(size, sizeof *next), *payload = malloc(MAX_LENGTH * sizeof *payload);
     MPI_Request *sends = malloc((size_t)size * EACH * sizeof *sends);
-    int *bodies = malloc((size_t)size * EACH * MOST * sizeof *bodies), sent = 0;
+    int *bodies = malloc((size_t)size * EACH * MAX_LENGTH * sizeof *bodies), sent = 0;
     for (int i = 0; i < EACH; i++)
         for (int to = 0; to < size; to++) {
-            int *body = bodies + (size_t)sent * MOST;
-            int length = 1 + (rank * 131 + to * 17 + i * 977) % (MOST - 1);
+            int *body = bodies + (size_t)sent * MAX_LENGTH;
+            int length = 1 + (rank * 131 + to * 17 + i * 977) % (MAX_LENGTH - 1);
             body[0] = i;
             body[length - 1] = length == 1 ? i : rank;
             MPI_Isend(body, length, MPI_INT, to, i % 3, WORLD, &sends[sent++]);
@@ -426,11 +426,11 @@ static void crowd(void)
     for (int i = 0; i < EACH * size; i++) {
         MPI_Status status;
         int length;
-        MPI_Recv(payload, MOST, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD, &status);
+        MPI_Recv(payload, MAX_LENGTH, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD, &status);
         int from = status.MPI_SOURCE, expected = next[from]++;
         MPI_Get_count(&status, MPI_INT, &length);
         CHECK(payload[0] == expected && status.MPI_TAG == expected % 3);
-        CHECK(length == 1 + (from * 131 + rank * 17 + expected * 977) % (MOST - 1));
+        CHECK(length == 1 + (from * 131 + rank * 17 + expected * 977) % (MAX_LENGTH - 1));
         CHECK(payload[length - 1] == (length == 1 ? expected : from));
     }
     MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-enum { MOST_EVENTS = 4000, MOST_OPEN = 400, MOST_BYTES = 6000, LAST = 100000, MOST_RANKS = 256 };
+enum { MAX_EVENTS = 4000, MAX_OPEN = 400, MAX_BYTES = 6000, LAST = 100000, MAX_RANKS = 256 };
 enum Kind { SEND, RECEIVE, COMPLETE, COLLECTIVE, PROBED, POST, CANCEL, FETCH, SLEEP, BOTH };
 enum Mode { STANDARD, SYNCHRONOUS, BUFFERED };
 enum {
@@ -46,10 +46,10 @@ typedef struct {
 } Open;
 
 static uint64_t drawn, own, values, orders = 1;
-static Event events[MOST_EVENTS];
+static Event events[MAX_EVENTS];
 static int count, opens, next_tag;
-static Open open[MOST_OPEN];
-static int under_way[MOST_OPEN], many_under_way, kinds;
+static Open open[MAX_OPEN];
+static int under_way[MAX_OPEN], many_under_way, kinds;
 static MPI_Comm named, wild, half;
 
 static uint64_t mix(uint64_t x)
@@ -88,13 +88,13 @@ static int after(int low) { return low + 1 + draw(low < LAST ? (LAST - low) / (1
 
 static Event *plan(int step, int kind, int who)
 {
-    CHECK(count < MOST_EVENTS);
+    CHECK(count < MAX_EVENTS);
     events[count] = (Event){ .step = step, .kind = kind, .rank = who, .number = count, .comm = named };
     return &events[count++];
 }
 static int started(void)
 {
-    CHECK(opens < MOST_OPEN);
+    CHECK(opens < MAX_OPEN);
     return opens++;
 }
 static void completed(int step, int who, int which) { plan(step, COMPLETE, who)->open = which; }
@@ -172,7 +172,7 @@ static void plan_wild(int to)
         }
         Event *receive = plan(posts[i], RECEIVE, to);
         receive->peer = one >= 0 && draw(2) ? one : MPI_ANY_SOURCE;
-        receive->tag = any_tag && draw(2) ? MPI_ANY_TAG : tag, receive->bytes = MOST_BYTES,
+        receive->tag = any_tag && draw(2) ? MPI_ANY_TAG : tag, receive->bytes = MAX_BYTES,
         receive->comm = wild, receive->open = started();
         completed(after(last_send > last_post ? last_send : last_post), to, receive->open);
     }
@@ -260,9 +260,9 @@ static void finish(int which, const MPI_Status *status)
 /* Completes a request in one of many ways, others perhaps as well. */
 static void complete(int which)
 {
-    MPI_Request list[MOST_OPEN];
-    MPI_Status statuses[MOST_OPEN];
-    int numbers[MOST_OPEN], indices[MOST_OPEN], many = 0, found, flag = 0, how = pick(10);
+    MPI_Request list[MAX_OPEN];
+    MPI_Status statuses[MAX_OPEN];
+    int numbers[MAX_OPEN], indices[MAX_OPEN], many = 0, found, flag = 0, how = pick(10);
     if (open[which].request == MPI_REQUEST_NULL)
         return;
     if (how < 3) {
@@ -360,25 +360,25 @@ static void probed(const Event *e)
     MPI_Status status;
     MPI_Message message;
     int flag = 0, bytes;
-    char *data = calloc(1, MOST_BYTES + 1);
+    char *data = calloc(1, MAX_BYTES + 1);
     switch (pick(4)) {
     case 0:
         MPI_Mprobe(MPI_ANY_SOURCE, e->tag, e->comm, &message, &status);
-        MPI_Mrecv(data, MOST_BYTES, MPI_BYTE, &message, &status);
+        MPI_Mrecv(data, MAX_BYTES, MPI_BYTE, &message, &status);
         break;
     case 1:
         while (!flag)
             MPI_Improbe(MPI_ANY_SOURCE, e->tag, e->comm, &flag, &message, &status);
-        MPI_Mrecv(data, MOST_BYTES, MPI_BYTE, &message, &status);
+        MPI_Mrecv(data, MAX_BYTES, MPI_BYTE, &message, &status);
         break;
     case 2:
         while (!flag)
             MPI_Iprobe(MPI_ANY_SOURCE, e->tag, e->comm, &flag, &status);
-        MPI_Recv(data, MOST_BYTES, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, e->comm, &status);
+        MPI_Recv(data, MAX_BYTES, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, e->comm, &status);
         break;
     default:
         MPI_Probe(MPI_ANY_SOURCE, e->tag, e->comm, &status);
-        MPI_Recv(data, MOST_BYTES, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, e->comm, &status);
+        MPI_Recv(data, MAX_BYTES, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, e->comm, &status);
     }
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     order((uint64_t)status.MPI_SOURCE);
@@ -497,7 +497,7 @@ static void run_program(uint64_t seed, int scenes)
         /* One batch a receiver: a receive for any tag must not take another batch's message. */
         for (int i = kinds & WILD ? draw(4) : 0, to = draw(size); i > 0 && i <= size; i--)
             plan_wild((to + i) % size);
-        for (int i = kinds & COLLECTIVES ? draw(5) : 0; i > 0 && count + 2 * size < MOST_EVENTS - 200; i--)
+        for (int i = kinds & COLLECTIVES ? draw(5) : 0; i > 0 && count + 2 * size < MAX_EVENTS - 200; i--)
             plan_collective();
         for (int i = kinds & CANCELLING ? draw(4) : 0; i > 0; i--)
             plan_cancelled();
@@ -525,7 +525,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc >= 3 && size <= MOST_RANKS);
+    CHECK(argc >= 3 && size <= MAX_RANKS);
     kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 127;
     for (int program = 0, programs = argc > 4 ? atoi(argv[4]) : 1; program < programs; program++) {
         run_program(strtoull(argv[1], NULL, 10) + (uint64_t)program, atoi(argv[2]));

@@ -15,10 +15,10 @@
 
 enum {
     SLOTS = 6,
-    MOST_MESSAGES = 40,
-    MOST_RANKS = 20,
-    MOST_COUNT = 400,
-    BYTES = MOST_RANKS * MOST_COUNT * 16
+    MAX_MESSAGES = 40,
+    MAX_RANKS = 20,
+    MAX_COUNT = 400,
+    BYTES = MAX_RANKS * MAX_COUNT * 16
 };
 
 static uint64_t seed, checksum = 1;
@@ -99,13 +99,13 @@ static void messages(void)
     MPI_Comm comm = draw_comm(0);
     if (comm == MPI_COMM_NULL)
         return;
-    int me, members, many = 1 + (int)(shared(1) % MOST_MESSAGES), pending = 0, received = 0;
+    int me, members, many = 1 + (int)(shared(1) % MAX_MESSAGES), pending = 0, received = 0;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &members);
-    static MPI_Request requests[2 * MOST_MESSAGES];
-    static MPI_Status statuses[2 * MOST_MESSAGES];
-    char *in[MOST_MESSAGES], *out[MOST_MESSAGES];
-    int sizes[MOST_MESSAGES], sent = 0;
+    static MPI_Request requests[2 * MAX_MESSAGES];
+    static MPI_Status statuses[2 * MAX_MESSAGES];
+    char *in[MAX_MESSAGES], *out[MAX_MESSAGES];
+    int sizes[MAX_MESSAGES], sent = 0;
     for (int m = 0; m < many; m++) {
         int from = (int)(shared(100 + m) % (uint64_t)members),
             to = (int)(shared(200 + m) % (uint64_t)members), bytes = bytes_of(300 + m);
@@ -146,7 +146,7 @@ static void messages(void)
         break;
     case 2:
         for (;;) {
-            int indices[2 * MOST_MESSAGES];
+            int indices[2 * MAX_MESSAGES];
             MPI_Waitsome(pending, requests, &done, indices, statuses);
             if (done == MPI_UNDEFINED)
                 break;
@@ -249,7 +249,7 @@ static MPI_Datatype matrix;
  * and how many it sends to. */
 static int neighbours(MPI_Comm comm, int kind, int *from, int *to, int *receivers)
 {
-    int senders = 0, weighted, weights[MOST_RANKS];
+    int senders = 0, weighted, weights[MAX_RANKS];
     if (kind == MPI_CART) {
         MPI_Cartdim_get(comm, &senders);
         for (int i = 0; i < senders; i++) {
@@ -268,10 +268,10 @@ static int neighbours(MPI_Comm comm, int kind, int *from, int *to, int *receiver
 
 /* A neighbourhood collective; how much goes from a to b is known to both. */
 static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char *out,
-                                 int counts[4][MOST_RANKS])
+                                 int counts[4][MAX_RANKS])
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    int me, from[MOST_RANKS], to[MOST_RANKS], receivers,
+    int me, from[MAX_RANKS], to[MAX_RANKS], receivers,
         senders = neighbours(comm, kind, from, to, &receivers);
     int late = (int)(shared(k + 2) % 3) == 0, n = (int)(shared(k + 3) % 50);
     MPI_Comm_rank(comm, &me);
@@ -312,7 +312,7 @@ static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char 
 }
 
 /* One collective; the request of its nonblocking form, if it is one. `in` and `out` have BYTES. */
-static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int counts[4][MOST_RANKS])
+static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int counts[4][MAX_RANKS])
 {
     int me, members, type_size;
     MPI_Comm_rank(comm, &me);
@@ -320,7 +320,7 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     int kind = (int)(shared(k) % 15), root = (int)(shared(k + 1) % (uint64_t)members),
         late = (int)(shared(k + 2) % 5) / 2;
     int again = late == 2;
-    int count = (int)(shared(k + 3) % 4 == 0 ? shared(k + 4) % MOST_COUNT : shared(k + 4) % 9), n = count;
+    int count = (int)(shared(k + 3) % 4 == 0 ? shared(k + 4) % MAX_COUNT : shared(k + 4) % 9), n = count;
     static const MPI_Datatype types[] = { MPI_INT, MPI_DOUBLE, MPI_UNSIGNED_CHAR, MPI_UINT64_T };
     static const MPI_Op ops[] = { MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD };
     MPI_Datatype type = types[shared(k + 5) % 4];
@@ -346,7 +346,7 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     }
     MPI_Request r = MPI_REQUEST_NULL;
     /* For those that all members give the same list of: block i is of member i's size. */
-    int blocks[MOST_RANKS], starts[MOST_RANKS], total = 0;
+    int blocks[MAX_RANKS], starts[MAX_RANKS], total = 0;
     for (int i = 0; i < members; i++)
         blocks[i] = (int)(of(i, k + 12) % 30), starts[i] = total, total += blocks[i];
     if (kind == 5 || kind == 6 || kind == 8 || kind == 11) {
@@ -407,7 +407,7 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     case 10:
         if (!late && shared(k + 13) % 2 == 0) {
             /* The same with the places in bytes. */
-            MPI_Datatype all[MOST_RANKS];
+            MPI_Datatype all[MAX_RANKS];
             for (int i = 0; i < members; i++)
                 all[i] = type, where[i] *= type_size, whence[i] *= type_size;
             MPI_Alltoallw(in, mine, where, all, out, theirs, whence, all, comm);
@@ -438,7 +438,7 @@ static void collectives(void)
         return;
     char *in[3], *out[3];
     MPI_Request requests[3];
-    static int counts[3][4][MOST_RANKS];
+    static int counts[3][4][MAX_RANKS];
     if (of(rank, 2) % 2)
         usleep((useconds_t)(of(rank, 3) % 30));
     for (int i = 0; i < many; i++) {
@@ -602,7 +602,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc == 3 && size <= MOST_RANKS);
+    CHECK(argc == 3 && size <= MAX_RANKS);
     seed = strtoull(argv[1], NULL, 10);
     MPI_Op_create(multiply, 0, &product);
     MPI_Type_contiguous(4, MPI_UINT32_T, &matrix);

@@ -11,7 +11,7 @@
 #include "check.h"
 #include <unistd.h>
 
-enum { MOST = 32, COUNTERS = 4, LONG = 900, SHORT = 12, PENDING = 4096 };
+enum { MAX_RANKS = 32, COUNTERS = 4, LONG = 900, SHORT = 12, PENDING = 4096 };
 typedef unsigned long long u64;
 
 static u64 mix(u64 x)
@@ -38,7 +38,7 @@ static void compute(u64 key)
 static MPI_Comm comm;
 static MPI_Win win, aux;
 static int me, n, slice, flavor;
-static long *memory, *aux_memory, *in, *out, expected[COUNTERS], fixed[MOST * SHORT + COUNTERS];
+static long *memory, *aux_memory, *in, *out, expected[COUNTERS], fixed[MAX_RANKS * SHORT + COUNTERS];
 static MPI_Aint *bases;
 
 /* What comes back later: where to, and what it must be, or none if it is the order of accesses. */
@@ -237,7 +237,7 @@ static void access_all(u64 key, int only, int locks)
 /* The members that this rank has an edge to, or from. */
 static MPI_Group partners(u64 key, int from)
 {
-    int list[MOST], count = 0;
+    int list[MAX_RANKS], count = 0;
     for (int i = 0; i < n; i++)
         if (from ? edge(key, i, me) : edge(key, me, i)) list[count++] = i;
     MPI_Group all, some;
@@ -334,7 +334,7 @@ static void few_epochs(u64 key, int epochs, int kinds)
     else MPI_Comm_split(MPI_COMM_WORLD, draw(key, 40 + (u64)rank, 2), draw(key, 80 + (u64)rank, 9), &comm);
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &n);
-    long on_stack[MOST * SHORT + COUNTERS];
+    long on_stack[MAX_RANKS * SHORT + COUNTERS];
     size_t longs = (size_t)n * slice + COUNTERS;
     if (flavor == 0) {
         MPI_Win_allocate((MPI_Aint)(8 * longs), 8, MPI_INFO_NULL, comm, &memory, &win);
@@ -407,7 +407,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(size <= MOST);
+    CHECK(size <= MAX_RANKS);
     u64 seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int epochs = argc > 2 ? atoi(argv[2]) : 6, kinds = argc > 3 ? atoi(argv[3]) & 15 : 15;
     if (!kinds) kinds = 15;

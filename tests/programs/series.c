@@ -4,10 +4,10 @@
  */
 #include <mpi.h>
 
-enum { MOST = 1400, ROOM = 2000 };
+enum { MAX_REQUESTS = 1400, ROOM = 2000 };
 
 static char bytes[ROOM];
-static MPI_Request requests[MOST];
+static MPI_Request requests[MAX_REQUESTS];
 
 /* With the ranks before and behind; the first and last have nobody on one side. */
 static void exchange(MPI_Comm comm, int turns, int length)
@@ -36,18 +36,18 @@ static void burst(int rank, int size)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
     /* Who sends first has a receiver that does not: sends may wait for their receives. */
-    for (int i = 0; rank % 2 == 0 && i < MOST; i++)
+    for (int i = 0; rank % 2 == 0 && i < MAX_REQUESTS; i++)
         MPI_Send(bytes, i % 3, MPI_CHAR, to, 5, MPI_COMM_WORLD);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX_REQUESTS; i++)
         MPI_Irecv(bytes, 3, MPI_CHAR, i % 100 ? from : MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &requests[i]);
-    MPI_Waitall(MOST, requests, MPI_STATUSES_IGNORE);
-    for (int i = 0; rank % 2 == 1 && i < MOST; i++)
+    MPI_Waitall(MAX_REQUESTS, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; rank % 2 == 1 && i < MAX_REQUESTS; i++)
         MPI_Send(bytes, i % 3, MPI_CHAR, to, 5, MPI_COMM_WORLD);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX_REQUESTS; i++)
         MPI_Isend(bytes, 1, MPI_CHAR, to, i, MPI_COMM_WORLD, &requests[i]);
-    for (int i = MOST; i-- > 0;)
+    for (int i = MAX_REQUESTS; i-- > 0;)
         MPI_Recv(bytes, 1, MPI_CHAR, from, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Waitall(MOST, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(MAX_REQUESTS, requests, MPI_STATUSES_IGNORE);
 }
 
 /* Some requests at a time, and sends that stay open while others are waited for. */

@@ -5,11 +5,11 @@
  */
 #include <mpi.h>
 
-enum { MOST = 400 };
+enum { MAX_MESSAGES = 400 };
 
 static int rank, size;
-static char bytes[2 * MOST];
-static MPI_Request requests[2 * MOST];
+static char bytes[2 * MAX_MESSAGES];
+static MPI_Request requests[2 * MAX_MESSAGES];
 
 /* With `width` ranks on either side, which may be the rank itself. */
 static void exchange(MPI_Comm comm, int turns, int width)
@@ -81,9 +81,9 @@ static void one_among_others(int turns)
 static void backlog(void)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX_MESSAGES; i++)
         MPI_Send(bytes, 2, MPI_CHAR, to, i, MPI_COMM_WORLD);
-    for (int i = MOST; i > 0; i -= 10) {
+    for (int i = MAX_MESSAGES; i > 0; i -= 10) {
         for (int k = 1; k <= 10; k++)
             MPI_Irecv(bytes, 3, MPI_CHAR, from, i - k, MPI_COMM_WORLD, &requests[k - 1]);
         MPI_Waitall(10, requests, MPI_STATUSES_IGNORE);

@@ -1,4 +1,4 @@
-//! What is measured for each figure.
+//! Measurements of each figure.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ const CORE: LevelLinks = LevelLinks { latency: 0.1, bandwidth: 10_000.0 };
 pub struct Point {
     /// The name of its curve.
     pub series: String,
-    /// Its place on the horizontal axis.
+    /// The position on the horizontal axis.
     pub x: f64,
     /// The simulated machine.
     pub machine: String,
@@ -46,7 +46,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// As a table with a line for each point.
+    /// Returns a table with a line for each point.
     pub fn csv(&self) -> String {
         let (x, y) = self.columns;
         let mut text = format!("series,{x},machine,runs,{y},deviation,exact\n");

@@ -42,7 +42,7 @@ pub fn sides(n: usize) -> (usize, usize) {
 }
 
 impl PublishedTopology {
-    /// As the figures call it.
+    /// Returns the name that the figures use.
     pub fn name(self) -> &'static str {
         match self {
             Star => "star",

@@ -6,7 +6,7 @@ use network::traffic::{Pace, TrafficRun, sweep};
 /// The load that BookSim2 accepts beyond saturation.
 struct Row {
     network: &'static str,
-    /// Its options; a cycle is 1 ns and a flit 8 bytes.
+    /// The options; a cycle is 1 ns and a flit 8 bytes.
     options: &'static str,
     flits: u64,
     pattern: &'static str,

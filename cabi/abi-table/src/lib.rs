@@ -1,10 +1,10 @@
-//! Reads the table of MPI's functions, callback types and constants (`cabi/table`) and generates what follows
-//! from it: the exported C and Fortran symbols, `mpi.h`, Fortran's modules, the recorders' tables, and the
-//! wrappers around the machine's own MPI.
+//! Generates what follows from the table of MPI's functions, callback types and constants
+//! (`cabi/table`). That is the exported C and Fortran symbols, `mpi.h`, Fortran's modules, the recorders'
+//! tables, and the wrappers around the machine's own MPI.
 //!
-//! Build scripts use it. A generator is a function from a [`AbiTable`] to a text; [`Output`] parses the Rust
-//! among them before it is written, so that a generator's fault shows as one and not as an error of the
-//! compiler in a file that nobody wrote.
+//! Build scripts use it. A generator is a function from a [`AbiTable`] to a text. [`Output`] parses generated
+//! Rust before it is written. So a generator's fault shows as one, and not as an error of the compiler in a
+//! file that nobody wrote.
 
 pub mod bodies;
 pub mod entries;

@@ -8,8 +8,9 @@ use crate::kinds::Kind;
 use crate::table::{AbiTable, Parameter, Row};
 use std::fmt::Write;
 
-/// Returns `true` if calls of the function are recorded: not those that any thread may make at any time,
-/// which no rank waits in, and those that return a value, which read a clock or convert a number.
+/// Returns `true` if calls of the function are recorded. Not recorded are functions that any thread may call
+/// at any time, in which no rank waits, and functions that return a value: these read a clock or convert a
+/// number.
 pub fn is_recorded(row: &Row) -> bool {
     !row.is("threads") && row.returns.is_none()
 }

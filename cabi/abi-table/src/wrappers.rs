@@ -2,9 +2,9 @@
 //! MPI's own constants.
 //!
 //! The wrappers are compiled against that MPI's `mpi.h`, whose types differ in size and whose prototypes
-//! differ in `const` and in what there is. So each has a C name of its own and takes the exported one as the
-//! name of its symbol, every pointer is a `void *`, and what the header does not mention (`HAS_...`, from
-//! build.sh) is left out.
+//! differ in `const` and in what there is. So each wrapper has a C name of its own and takes the exported
+//! name as the name of its symbol. Every pointer is a `void *`, and functions that the header does not
+//! mention (`HAS_...`, from build.sh) are left out.
 //!
 //! Fortran's libraries call `PMPI_` functions, Open MPI's always and MPICH's for some of mpi_f08: these have
 //! wrappers too, which pass on what is not from there.

@@ -1,5 +1,5 @@
-//! Calls in a few words, which tell them apart without a value or a name: most calls of a program come again
-//! and again, and who has been told of one once need not be told of its arguments again
+//! Fingerprints of calls: a few words which tell calls apart without a value or a name. Most calls of a
+//! program recur. A listener that has got a call's arguments once need not get them again
 //! (`Recorder::recognize`).
 //!
 //! Only functions whose arguments are numbers, handles, buffers, requests and statuses are told so; the words

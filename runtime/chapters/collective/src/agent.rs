@@ -47,9 +47,9 @@ pub(crate) struct Agent {
     pub(crate) scratch: Vec<u8>,
     pub(crate) reduction: Option<Rc<Reduction>>,
     pub(super) delivery: Delivery,
-    /// When its next message may leave. A nonblocking collective has the rank's interface for itself: with a
-    /// gap, its messages keep their distance from each other and from those that the rank sent before the
-    /// call, not from those that it sends meanwhile.
+    /// The time from which the member's next message may leave. A nonblocking collective has the rank's
+    /// interface for itself. With a gap, its messages keep their distance from each other and from those that
+    /// the rank sent before the call, not from those that it sends meanwhile.
     pub(super) nic_free: Time,
     /// The request of a nonblocking call; a blocking one has none.
     pub(crate) request: Option<u32>,
@@ -105,7 +105,7 @@ impl Agent {
     pub(crate) fn round(&self) -> u32 {
         self.round
     }
-    /// A message had another size than this member expects: the call fails when it is collected.
+    /// Records that a message had another size than this member expects: the call fails when it is collected.
     #[cold]
     pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
         let class = if got > expected { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
@@ -142,7 +142,7 @@ impl Agent {
         );
         self.failure.get_or_insert_with(|| Failure::new(ErrorClass::COUNT, text));
     }
-    /// The data plane found a fault of this member: the call fails when it is collected.
+    /// Records a fault of this member that the data plane found: the call fails when it is collected.
     #[cold]
     pub(crate) fn fails(&mut self, fault: SizeMismatch) {
         match fault {
@@ -154,7 +154,7 @@ impl Agent {
             }
         }
     }
-    /// `into = from`.
+    /// Copies `from` into `into`.
     pub(super) fn copy(&mut self, from: Slice, into: Slice) {
         if self.covers(from) && self.covers(into) {
             let bytes = buffer_of(self, from).to_vec();
@@ -205,7 +205,7 @@ pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     buffer.get(range).unwrap_or(&[])
 }
 
-/// [`buffer_of`], to write.
+/// Returns the slice of [`buffer_of`], to write.
 pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
     let buffer: &mut [u8] = match slice.buffer {
@@ -240,7 +240,7 @@ impl AgentMembers<'_> {
     pub(crate) fn inputs(&self) -> Rows {
         Rows::of(self.agents.iter().flatten().map(|agent| agent.input.as_slice()))
     }
-    /// `right = left op right` with the operation of a member, which is MPI's own.
+    /// Computes `right = left op right` with the operation of a member, which is MPI's own.
     pub(crate) fn combine(&self, member: u32, left: &[u8], right: &mut [u8]) {
         if let Some(kernel) = self.agent(member).reduction.as_ref().and_then(|reduction| reduction.kernel) {
             kernel(left, right);

@@ -1,4 +1,4 @@
-//! Where blocks begin, as the members of a collective say it: mostly all alike.
+//! Offsets of blocks, as the members of a collective give them: mostly all alike.
 
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 // who contradict it.
 #[derive(Default)]
 pub(super) struct Agreed {
-    /// As the first member said, and most do.
+    /// The offsets of the first member, and of most.
     known: Option<Rc<[u64]>>,
     /// Offsets that differ from `known`, by member.
     others: FxHashMap<u32, Rc<[u64]>>,

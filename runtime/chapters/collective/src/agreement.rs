@@ -58,7 +58,7 @@ pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
     Failure::new(ErrorClass::OTHER, text)
 }
 
-/// Why there is no outcome, if a member contributes none.
+/// Returns the reason why there is no outcome, if a member contributes none.
 // The first by member number, so that all members are told the same name.
 pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
     let refused =
@@ -66,8 +66,9 @@ pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Optio
     refused.map(|&(_, rank, _)| takes_part_without_data(rank))
 }
 
-/// The reason why there is no outcome, if members make different things: one duplicates the communicator and
-/// another splits it. Ranks of one process learn it as they enter, this is for those of several.
+/// Returns the reason why there is no outcome, if members make different things: one duplicates the
+/// communicator and another splits it. Ranks of one process learn it as they enter, this is for those of
+/// several.
 pub(crate) fn mismatch_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
     let is_leaders =
         |contribution: &Contribution| matches!(contribution, Contribution::Bridge(..) | Contribution::Met(_));

@@ -14,7 +14,7 @@ const ROW: usize = 64;
 /// Beyond so many members the squares of sizes would be too large.
 // A square of 16-bit numbers has 512 MiB then, two of them a GiB; agents need more, and go through all the
 // same.
-const MOST_MEMBERS: u32 = 16_384;
+const MAX_MEMBERS: u32 = 16_384;
 
 /// A square of sizes in bytes, by the member that says so and the other one.
 struct SizeMatrix {
@@ -103,7 +103,7 @@ pub(crate) struct Alltoallv {
 impl Alltoallv {
     /// Returns `true` if so many may be held.
     pub(super) fn holds(members: u32) -> bool {
-        members <= MOST_MEMBERS
+        members <= MAX_MEMBERS
     }
     pub(super) fn new(members: u32) -> Alltoallv {
         let members = members as usize;

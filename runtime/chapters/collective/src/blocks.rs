@@ -35,7 +35,7 @@ enum BlockDisplacements<'a> {
     Typed(&'a [i64], &'a [i64], Vec<Rc<Datatype>>),
 }
 
-/// `len` blocks of one side of a collective; `None` where it has no memory of its own.
+/// Returns the `len` blocks of one side of a collective; `None` where it has no memory of its own.
 pub(crate) fn block_list<'a>(
     messages: &Messages,
     objects: &Objects,

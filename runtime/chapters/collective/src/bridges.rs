@@ -32,8 +32,8 @@ pub struct Bridges {
 }
 
 impl Bridges {
-    /// The leader `key.0` is about to write to `key.1`: its group goes ahead if that is elsewhere. Answers
-    /// the context that it proposes.
+    /// Sends the group of the leader `key.0` ahead to the process of `key.1`, if that is another one: the
+    /// leader is about to write to `key.1`. Returns the context that it proposes.
     pub fn tell_leader(
         &mut self,
         messages: &mut Messages,

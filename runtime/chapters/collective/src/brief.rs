@@ -18,7 +18,7 @@ pub(crate) struct Brief {
     pub root: Option<i32>,
     /// `true` if blocks differ from member to member.
     pub irregular: bool,
-    /// As [`Shape::bytes`].
+    /// Bytes as in [`Shape::bytes`].
     pub bytes: u64,
     /// Handles of operation and datatype.
     pub reduction: Option<(usize, usize)>,
@@ -40,11 +40,11 @@ pub(crate) struct LastCall {
     pub(crate) function: u16,
     pub(crate) index: u32,
     pub(crate) comm: u32,
-    /// Its number among the communicator's calls.
+    /// The number among the communicator's calls.
     pub(crate) call: u32,
     /// Arguments of a reduction of contiguous elements.
     pub(crate) elements: Option<Elements>,
-    /// As [`CollectiveInstance::taken`](crate::instance::CollectiveInstance::taken).
+    /// The number of [`CollectiveInstance::taken`](crate::instance::CollectiveInstance::taken).
     pub(crate) taken: u32,
 }
 

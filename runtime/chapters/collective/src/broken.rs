@@ -1,9 +1,10 @@
 //! Collective calls that cannot come to an end, because a member has failed before it entered or their
 //! communicator is revoked.
 //!
-//! A member that is in when it gets to know that leaves with an error, unless it was through before. What it
-//! had to do for the others is done without it, as that of a member that has failed in the call: so who gets
-//! through depends on who has entered and when, and on nobody's knowledge but its own.
+//! A member that has entered leaves with an error as soon as its rank knows that, unless it was through
+//! before. The rest of its work for the others is done without it, as for a member that has failed in the
+//! call. So the members that get through depend on which have entered and when, and on no knowledge but a
+//! member's own.
 
 use crate::agent::AgentState;
 use crate::entry::home;
@@ -104,7 +105,7 @@ impl Collectives {
         number.is_some_and(|number| self.calls.of(home, member) > number)
     }
 
-    /// A member that is through by `now` goes on.
+    /// Releases a member that is through by `now`. Returns `false` if it is not.
     fn release_finished(&mut self, messages: &mut Messages, (index, member): (u32, u32), now: Time) -> bool {
         let agent = self.instance_mut(index).agents.get_mut(member as usize).and_then(Option::as_mut);
         let Some(agent) = agent.filter(|agent| agent.stage == AgentState::Finished && agent.clock <= now)
@@ -153,7 +154,7 @@ impl Collectives {
         }
     }
 
-    /// Why the mounted rank leaves an instance with an error, if it does because of that.
+    /// Returns the error with which the mounted rank leaves an instance, if it does because of that.
     #[inline]
     pub(crate) fn take_broken(
         &mut self,

@@ -40,7 +40,7 @@ struct NeighborLists {
 }
 
 impl Entrance<'_> {
-    /// The mounted rank enters as an agent.
+    /// Enters the mounted rank as an agent.
     fn enter(&mut self, entry: Entry) -> Result<EnteredCall> {
         let (instance, member, request) =
             self.collectives.enter_collective(self.messages, self.objects, entry)?;
@@ -128,7 +128,7 @@ impl Entrance<'_> {
         })
     }
 
-    /// `(is this rank the root, blocks of the far side, own rank in the group, whether an
+    /// Returns `(is this rank the root, blocks of the far side, own rank in the group, whether an
     /// intercommunicator)`.
     fn rooted(&mut self, comm: usize, root: i32) -> Result<(bool, u32, u32, bool)> {
         let index = self.objects.comms.index(comm)?;
@@ -149,7 +149,8 @@ impl Entrance<'_> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
-    /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
+    /// Returns the memory of `blocks` blocks of one datatype; `None` for other sides, and for too many
+    /// elements.
     fn blocks(&mut self, side: &BufferArgument, blocks: u32) -> Result<Option<BufferView>> {
         let BufferArgument::One((at, count, datatype)) = *side else { return Ok(None) };
         let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else {
@@ -176,7 +177,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// `(size, own rank, whether it may be held)` of a call on `comm`.
+    /// Returns `(size, own rank, whether it may be held)` of a call on `comm`.
     fn members(&mut self, comm: usize) -> Result<(u32, u32, bool)> {
         let holds = self.may_gather();
         let communicator = self.objects.comms.get(comm)?;

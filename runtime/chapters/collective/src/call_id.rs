@@ -1,6 +1,6 @@
-//! Identities of a communicator's calls: collectives match in the order in which each member makes them,
-//! persistent ones in the order of their initialization (MPI 5.0, section 6.13), so that members may start
-//! them in any order.
+//! Identities of a communicator's calls. Collectives match in the order in which each member makes them.
+//! Persistent ones match in the order of their initialization (MPI 5.0, section 6.13), so that members may
+//! start them in any order.
 
 use crate::calls::{CallId, Calls};
 use crate::entrance::{Entrance, membership};

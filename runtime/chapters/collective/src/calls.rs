@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// A call of a communicator, as a member counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CallId {
-    /// Its number among all calls but those of persistent collectives.
+    /// The number among all calls but those of persistent collectives.
     Call(u32),
     /// A start of a persistent collective: its number among their initializations, and how often it was
     /// started before.
@@ -39,7 +39,7 @@ impl PersistentCollectives {
 #[derive(Clone, Copy)]
 pub(crate) struct Refusal {
     pub(super) member: u32,
-    /// Its rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
+    /// The rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
     pub(super) rank: u32,
     pub(super) clock: Time,
     pub(super) nic_free: Time,
@@ -57,7 +57,7 @@ pub(crate) struct Calls {
     // them is found by its number.
     instances: VecDeque<Option<u32>>,
     first: u32,
-    /// Its persistent collectives, if there are any.
+    /// The persistent collectives, if there are any.
     persistent: Option<Box<PersistentCollectives>>,
     /// Members that were refused a call, by the call's number, while no member has entered the call.
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
@@ -102,7 +102,8 @@ impl Calls {
         self.instances.iter().any(Option::is_some)
             || self.persistent.as_ref().is_some_and(|persistent| !persistent.open.is_empty())
     }
-    /// A member's next call belongs to `instance`; `here` are the members that can call on this process.
+    /// Records that a member's next call belongs to `instance`; `here` are the members that can call on this
+    /// process.
     pub(crate) fn enter(&mut self, member: u32, here: Range<u32>, instance: u32) {
         let position = self.count(member, here);
         self.instances[position] = Some(instance);
@@ -137,7 +138,7 @@ impl Calls {
     pub(super) fn was_refused(&self, call: u32) -> bool {
         self.refused.as_ref().is_some_and(|refused| refused.contains_key(&call))
     }
-    /// Somebody enters a call: the members that were refused it before.
+    /// Takes the members that were refused a call, as a member enters it, and returns them.
     pub(super) fn take_refused(&mut self, call: u32) -> Vec<Refusal> {
         self.refused.as_mut().and_then(|refused| refused.remove(&call)).unwrap_or_default()
     }
@@ -204,7 +205,8 @@ impl CallTable {
     pub(crate) fn get_mut(&mut self, comm: u32) -> Option<&mut Calls> {
         self.calls.get_mut(comm as usize)
     }
-    /// The communicators with calls that members were refused and nobody on this process has entered.
+    /// Returns the communicators with calls that members were refused and no rank of this process has
+    /// entered.
     pub(crate) fn refused(&self) -> impl Iterator<Item = (u32, &Calls)> {
         (0..).zip(&self.calls).filter(|(_, calls)| calls.refused.is_some())
     }

@@ -1,4 +1,4 @@
-//! How long the algorithms of a collective would take, each by itself, on the machine of the run.
+//! Times that the algorithms of a collective would take, each by itself, on the machine of the run.
 
 use crate::instance::Collectives;
 use crate::planes::{Between, overheads};
@@ -12,9 +12,8 @@ use schedule::{Kind, Shape};
 use std::collections::BTreeMap;
 
 impl Collectives {
-    /// The kinds of collective calls of this process, from number 1 on
-    /// ([`FoundOut::collective`](p2p::waits::FoundOut::collective)), each with what is known of its
-    /// calls.
+    /// Returns the kinds of collective calls of this process, from number 1 on
+    /// ([`FoundOut::collective`](p2p::waits::FoundOut::collective)), each with what is known of its calls.
     pub fn kinds(&self) -> Vec<(CollectiveKind, CollectiveUse)> {
         self.taken.kinds()
     }

@@ -1,4 +1,5 @@
-//! What a process keeps of a collective whose members are coming in, and the results once they are all in.
+//! State that a process keeps of a collective whose members are coming in, and the results once they are all
+//! in.
 
 use crate::agent::pack;
 use crate::pending::Pending;
@@ -49,7 +50,7 @@ pub(crate) enum Data {
 }
 
 impl Gathering {
-    /// For `count` members from `first` on.
+    /// Makes a gathering for `count` members from `first` on.
     pub(super) fn new(first: u32, count: u32) -> Gathering {
         let joined = vec![0; (count as usize).div_ceil(64)].into();
         Gathering {
@@ -65,7 +66,7 @@ impl Gathering {
             complete: false,
         }
     }
-    /// For agents, which the instance keeps.
+    /// Makes a gathering for agents, which the instance keeps.
     pub(crate) fn of_agents(first: u32, count: u32, distributed: Box<Distributed>) -> Gathering {
         Gathering { distributed: Some(distributed), ..Gathering::new(first, count) }
     }
@@ -84,7 +85,7 @@ impl Gathering {
             self.clock = None;
         }
     }
-    /// A member that was in leaves before all are.
+    /// Removes a member that was in and leaves before all are.
     pub(crate) fn part(&mut self, member: u32) {
         let member = member - self.first;
         self.joined[member as usize / 64] &= !(1 << (member % 64));
@@ -155,7 +156,8 @@ impl Gathering {
         let (send, receive) = varied.blocks(member);
         (send, receive, varied.output(member))
     }
-    /// The packed result of a member of a complete reduction of which each keeps a block of its own size.
+    /// Returns the packed result of a member of a complete reduction of which each keeps a block of its own
+    /// size; `None` of other collectives.
     pub(super) fn kept(&self, member: u32) -> Option<&[u8]> {
         let begins = self.varied.as_ref()?.begins()?;
         let (Data::Each(results, _), member) = (&self.data, member as usize) else { return Some(&[]) };

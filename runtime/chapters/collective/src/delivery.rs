@@ -1,4 +1,4 @@
-//! Where results go.
+//! Destinations of results.
 
 use p2p::packing::Packing;
 use p2p::view::BufferView;

@@ -1,4 +1,4 @@
-//! What collective calls enter through, and what they know of a communicator's members.
+//! Entrance of collective calls, and what they know of a communicator's members.
 
 use crate::instance::Collectives;
 use crate::instance::sides;
@@ -73,7 +73,7 @@ pub struct Entrance<'a> {
 }
 
 impl Collectives {
-    /// After entering: agents that can go on do, and a rank that must wait is marked so.
+    /// Runs the agents that can go on after a member has entered, and marks a rank that must wait.
     pub(crate) fn entered(
         &mut self,
         messages: &mut Messages,

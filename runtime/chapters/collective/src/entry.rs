@@ -38,7 +38,8 @@ pub(crate) struct Entry {
 }
 
 impl Collectives {
-    /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
+    /// Enters the mounted rank into the next collective of its communicator. Returns `(instance, member,
+    /// request)`.
     pub(crate) fn enter_collective(
         &mut self,
         messages: &mut Messages,
@@ -257,7 +258,7 @@ impl Collectives {
         Ok(index)
     }
 
-    /// A member's next call on a communicator belongs to this instance.
+    /// Records that a member's next call on a communicator belongs to this instance.
     pub(crate) fn note_entry(
         &mut self,
         messages: &mut Messages,

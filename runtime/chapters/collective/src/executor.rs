@@ -211,7 +211,7 @@ impl Collectives {
         }
     }
 
-    /// A shared network delivered a message of a schedule.
+    /// Notes that a shared network delivered a message of a schedule.
     pub(crate) fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
         let Some(instance) = self.instances.get_mut(index) else { return };
         if let Some(queue) = instance.mail.get_mut(&(to, from, round))
@@ -274,7 +274,7 @@ impl Collectives {
         true
     }
 
-    /// `into = left op right`; false if a function of the program must do it.
+    /// Computes `into = left op right`. Returns `false` if a function of the program must do it.
     fn agent_reduce(
         &mut self,
         index: u32,

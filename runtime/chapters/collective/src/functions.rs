@@ -1,6 +1,6 @@
-//! Reductions with functions of the program whose members are all here: in the data plane as others, but the
-//! main loop runs them, because each function may run only while its own rank is mounted, and the last member
-//! that enters is still running.
+//! Reductions with functions of the program whose members are all here. They run in the data plane as others
+//! do, but the main loop calls the functions: each may run only while its own rank is mounted, and the last
+//! member that enters is still running.
 
 use crate::contributions::Data;
 use crate::instance::Collectives;

@@ -297,8 +297,8 @@ impl Collectives {
         Some(Ticket::new(index, member))
     }
 
-    /// A member's contribution is taken; the last one's completes the call. Answers the request of a
-    /// nonblocking call.
+    /// Takes a member's contribution; the last one's completes the call. Returns the request of a nonblocking
+    /// call; `None` of a blocking one.
     #[inline]
     fn come_in(
         &mut self,
@@ -438,8 +438,8 @@ impl Collectives {
         self.instance_mut(index).agents = agents;
     }
 
-    /// The mounted rank collects the result of a nonblocking collective whose members gathered to its end;
-    /// with `leaves`, for good.
+    /// Collects the mounted rank's result of a nonblocking collective whose members gathered to its end; with
+    /// `leaves`, for good.
     pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
         let instance = self.instance_mut(index);
         let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else {
@@ -485,7 +485,8 @@ impl Collectives {
         self.run_agents(messages, objects);
     }
 
-    /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
+    /// Gives the mounted rank its result and lets it leave. Returns the handle of a new communicator, if one
+    /// was made.
     pub(crate) fn finish_part(
         &mut self,
         messages: &mut Messages,
@@ -578,7 +579,7 @@ impl Entrance<'_> {
         self.collectives.joins_again(self.messages, self.objects, kind, comm, elements, from)
     }
 
-    /// The instance made last is one of contiguous elements, called with these arguments.
+    /// Records that the instance made last is one of contiguous elements, called with these arguments.
     pub(crate) fn note_elements(&mut self, elements: Elements) {
         if let Some(latest) = &mut self.collectives.latest
             && latest.brief.reduction == Some((elements.2, elements.1))

@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 /// The root's blocks in a gather or scatter.
 pub(crate) struct RootBlocks {
-    /// Its memory, block by block.
+    /// The memory, block by block.
     pub views: Vec<BufferView>,
-    /// As in [`Blocks::Each`].
+    /// Offsets as in [`Blocks::Each`].
     pub begins: Rc<[u64]>,
     /// `true` if its own block stays where it is.
     pub in_place: bool,
@@ -62,7 +62,7 @@ impl Gatherv {
         self.begins[member] = self.data.len() as u64;
         source.append_to(&mut self.data);
     }
-    /// The root, which is in, says how large all blocks are, and gives or takes them.
+    /// Takes the sizes of all blocks from the root, which is in, and gives or takes the blocks.
     pub(super) fn enter_root(&mut self, root: RootBlocks) {
         if root.in_place && self.scatters {
             let own = self.root as usize;
@@ -113,7 +113,7 @@ impl Gatherv {
     pub(super) fn targets(&self, member: u32) -> &[BufferView] {
         if member == self.root { &self.targets } else { &[] }
     }
-    /// A member's result, whose rank is mounted, into its memory: of a scatter to `target`.
+    /// Copies a member's result, whose rank is mounted, into its memory: of a scatter to `target`.
     pub(super) fn deliver(&self, member: u32, target: &BufferView) {
         if self.scatters {
             let begin = self.blocks.as_ref().map_or(0, |blocks| blocks[member as usize]);

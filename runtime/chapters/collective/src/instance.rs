@@ -51,7 +51,7 @@ pub(crate) enum InstanceScope {
 pub(crate) struct CollectiveInstance {
     /// Among whom it is.
     pub(crate) place: InstanceScope,
-    /// Its name among all processes, where it has members on several.
+    /// The name among all processes, where it has members on several.
     pub(crate) ident: Option<crate::remote::spread::Ident>,
     /// Members on this process.
     pub(crate) here: u32,
@@ -73,7 +73,7 @@ pub(crate) struct CollectiveInstance {
     pub(crate) gathering: Option<Box<Gathering>>,
     /// Number of the persistent collective and of its start; `None` for any other call.
     pub(super) start: Option<(u32, u32)>,
-    /// Its place in the list of those held.
+    /// The index in the list of those held.
     // So that taking an instance from the list of those held is O(1) among any number.
     pub(super) held_at: Option<u32>,
     /// Members of a group's instance that have entered. A call enters the first instance of its group that
@@ -122,8 +122,8 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop
-    /// over clocks.
+    /// Makes a state with nothing under way. `batch` says whether collectives whose members are all here may
+    /// run in one loop over clocks.
     pub fn new(batch: bool, policy: schedule::choose::Policy) -> Collectives {
         Collectives { batch, policy, ..Collectives::default() }
     }
@@ -134,7 +134,7 @@ impl Collectives {
     pub(crate) fn instance_mut(&mut self, index: u32) -> &mut CollectiveInstance {
         &mut self.instances[index]
     }
-    /// An instance waits for its members.
+    /// Notes that an instance waits for its members.
     pub(crate) fn hold(&mut self, index: u32) {
         let instance = &mut self.instances[index];
         if instance.held_at.is_none() {
@@ -142,7 +142,7 @@ impl Collectives {
             self.held.push(index);
         }
     }
-    /// It does not any more.
+    /// Notes that an instance waits no more.
     pub(crate) fn unhold(&mut self, index: u32) {
         if let Some(at) = self.instances[index].held_at.take() {
             self.held.swap_remove(at as usize);
@@ -151,7 +151,7 @@ impl Collectives {
             }
         }
     }
-    /// A member can move on.
+    /// Marks a member as one that can move on.
     pub(crate) fn mark_movable(&mut self, index: u32, member: u32) {
         self.movable.push_back((index, member));
     }
@@ -165,8 +165,8 @@ impl Collectives {
     pub(crate) fn has_held(&self) -> bool {
         self.held.iter().any(|&index| self.instances[index].root_known)
     }
-    /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another
-    /// process.
+    /// Delivers a message of a schedule that arrives from another process, to member `key.0` from member
+    /// `key.1` in round `key.2`.
     pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: ArrivedMessage) {
         let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(mail);
@@ -278,7 +278,7 @@ impl Collectives {
     }
 }
 
-/// World rank of a member of a communicator's collectives.
+/// Returns the world rank of a member of a communicator's collectives.
 pub(crate) fn member_rank(objects: &Objects, place: &InstanceScope, member: u32, me: u32) -> u32 {
     let comm = match place {
         InstanceScope::Comm(comm) => *comm,

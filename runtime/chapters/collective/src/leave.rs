@@ -57,7 +57,7 @@ impl Collectives {
         }
     }
 
-    /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
+    /// Collects the mounted rank's result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(
         &mut self,
         messages: &mut Messages,
@@ -73,8 +73,8 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    /// [`Collectives::finish_collective`] of an agent; the result goes to `target`, where the agent does not
-    /// know.
+    /// Collects as [`Collectives::finish_collective`] does, for an agent; the result goes to `target`, where
+    /// the agent does not know.
     pub(crate) fn finish_agent(
         &mut self,
         messages: &mut Messages,

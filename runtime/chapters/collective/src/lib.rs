@@ -14,14 +14,14 @@
 //! - The data plane ([`schedule::data`]): what each member gets, given what all bring.
 //!
 //! The planes take the members of one process or of many, with or without overheads; `planes.rs` hands them
-//! over. Until all members are in, a gathering (`gathering.rs`) keeps a few words of each. What the v, w and
-//! neighbourhood forms say of their blocks is in a file each (`gatherv.rs`, `allgatherv.rs`, `alltoallv.rs`,
-//! `reduce_scatter.rs`, `neighbor.rs`), and functions of the program are called by the main loop
-//! (`functions.rs`), each with its own rank mounted.
+//! over. Until all members are in, a gathering (`gathering.rs`) keeps a few words of each. The blocks of the
+//! v, w and neighbourhood forms have a file for each form (`gatherv.rs`, `allgatherv.rs`, `alltoallv.rs`,
+//! `reduce_scatter.rs`, `neighbor.rs`). The main loop calls functions of the program (`functions.rs`), each
+//! with its own rank mounted.
 //!
 //! If nothing else can run before all are in, they start event by event, so that a rank that may leave early
-//! (the root of a broadcast) can; so they do when a member tests for completion, whose answer the others may
-//! not hold up.
+//! (the root of a broadcast) can. The same holds when a member tests for completion: the others may not delay
+//! the result of its test.
 //!
 //! Members elsewhere: `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
 //! `remote/meeting.rs` for new communicators.

@@ -1,4 +1,4 @@
-//! Whether a call waits, and how.
+//! Modes of a call: it waits or not, and how.
 
 use crate::area::Area;
 use crate::delivery::Delivery;

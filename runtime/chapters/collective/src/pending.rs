@@ -1,8 +1,9 @@
 //! The state that a nonblocking collective keeps of the members that have entered and gone on, while its
 //! members gather.
 //!
-//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so
-//! when a member is through follows from the clocks at which all have entered, whatever they do meanwhile.
+//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up. So
+//! the time at which a member is through follows from the clocks at which all have entered, whatever they do
+//! meanwhile.
 
 use engine::Time;
 use p2p::node::NIL;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// By a member's place among those of the process.
 pub(crate) struct Pending {
     requests: Vec<u32>,
-    /// When they entered: one clock while that is the same.
+    /// The time at which they entered: one clock while that is the same.
     // A vector only once two members have entered at different times: programs without noise never make one.
     clock: Time,
     clocks: Vec<Time>,

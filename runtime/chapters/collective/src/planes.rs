@@ -1,8 +1,8 @@
 //! Hands the members of a collective to the planes of [`schedule`]: their clocks to the time plane, their
 //! bytes to the data plane, and what comes of it back to ranks and requests.
 //!
-//! Allowed when all members are in, message times are a formula, and reductions are MPI's own (those of the
-//! program take the way of `functions.rs`): then nothing else can come between, and the planes give the
+//! They are allowed when all members are in, message times are a formula, and reductions are MPI's own (those
+//! of the program go through `functions.rs`). Then nothing else can come between, and the planes give the
 //! picosecond and the bits of the event executor. A test compares the two on random programs.
 
 use crate::agent::AgentMembers;
@@ -130,8 +130,8 @@ pub(crate) fn count_messages(messages: &mut Messages, kind: Kind, said: &RoundRe
     }
 }
 
-/// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is
-/// the clock of all of them, if it is known to be one.
+/// Passes all rounds of a collective of blocked members, without data: their clocks move, and they wake.
+/// `same` is the clock of all of them, if it is known to be one.
 pub(crate) fn run_blocked(
     messages: &mut Messages,
     objects: &Objects,
@@ -159,7 +159,7 @@ pub(crate) fn run_blocked(
     }
 }
 
-/// [`run_blocked`] of members that have gone on: their requests complete.
+/// Passes rounds as [`run_blocked`] does, of members that have gone on: their requests complete.
 pub(crate) fn run_pending(
     messages: &mut Messages,
     objects: &Objects,
@@ -265,8 +265,8 @@ pub(crate) fn release_member(
     }
 }
 
-/// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent,
-/// nobody waits for it.
+/// Passes all ranks of the world through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is
+/// sent, and no rank waits for it.
 pub fn time_collective(
     messages: &mut Messages,
     objects: &Objects,

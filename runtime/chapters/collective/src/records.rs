@@ -7,7 +7,7 @@ use objects::Objects;
 use p2p::Messages;
 
 impl Collectives {
-    /// A record of this chapter, from process `from`.
+    /// Handles a record of this chapter, from process `from`.
     pub(crate) fn record_arrived(
         &mut self,
         messages: &mut Messages,

@@ -1,4 +1,4 @@
-//! What a reduction reduces with.
+//! Operations of reductions.
 
 use objects::Objects;
 use objects::abi::MPI_BYTE;
@@ -17,7 +17,7 @@ pub struct Reduction {
     pub op: Rc<Op>,
     /// The datatype of the elements.
     pub datatype: Rc<Datatype>,
-    /// Its handle, as a function of the program is told it.
+    /// The handle, as a function of the program gets it.
     pub handle: usize,
     /// The function with which a predefined operation combines packed buffers; `None` for an operation of the
     /// program.

@@ -1,7 +1,7 @@
 //! Collective calls that are refused before they begin, by ranks that go on (`MPI_ERRORS_RETURN`).
 //!
 //! A refused call counts as called: the rank's next collective is the others' next one, as the program means
-//! it. In the refused one it takes part without data: it goes through the schedule as any other member, and a
+//! it. In the refused one it takes part without data, and goes through the schedule as any other member. A
 //! member whose result would have come from it or through it fails with `MPI_ERR_OTHER` and a sentence that
 //! names it.
 //!

@@ -1,4 +1,4 @@
-//! What a deadlock's report says of collectives: how many members have entered, who is missing.
+//! Collectives in a deadlock's report: how many members have entered, who is missing.
 
 use crate::instance::{CollectiveInstance, Collectives, member_rank};
 use crate::remote::spread::{Ident, is_spread};

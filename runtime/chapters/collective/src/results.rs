@@ -1,4 +1,4 @@
-//! What a collective makes of its members' contributions, all at once.
+//! Results that a collective makes of its members' contributions, all at once.
 
 use crate::contributions::{Data, Gathering};
 use crate::reduce_scatter::blocks;

@@ -1,4 +1,4 @@
-//! What the members of one collective call must agree on.
+//! Arguments on which the members of one collective call must agree.
 
 use schedule::Kind;
 

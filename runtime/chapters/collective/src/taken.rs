@@ -1,4 +1,4 @@
-//! Which algorithms the collective calls of a process have taken, while a recorder wants to know.
+//! Algorithms that the collective calls of a process have taken, kept for a recorder.
 
 use objects::group::Group;
 use recorder::collective::{CollectiveKind, CollectiveUse, Example};

@@ -71,7 +71,7 @@ impl Entrance<'_> {
             .then_some(ticket)
     }
 
-    /// The second half of a blocking call: its result, if the member gets one, goes to `to`.
+    /// Ends a blocking call, as its second half; the result, if the member gets one, goes to `to`.
     ///
     /// # Errors
     /// What the member's part in it failed with.
@@ -95,7 +95,7 @@ impl Entrance<'_> {
         self.collectives.finish_part(self.messages, self.objects, index, member, &BufferView::none())
     }
 
-    /// The rank, which is through, takes its result into its blocks and leaves.
+    /// Copies the result of the rank, which is through, into its blocks and leaves.
     ///
     /// # Errors
     /// What the member's part in it failed with; `MPI_ERR_TYPE` and the like for the blocks.

@@ -133,7 +133,7 @@ impl Varied {
             _ => &[],
         }
     }
-    /// A member's result, whose rank is mounted, into its memory.
+    /// Copies a member's result, whose rank is mounted, into its memory.
     pub(super) fn deliver(&self, member: u32, target: &BufferView) {
         match self {
             Varied::Gatherv(gatherv) => gatherv.deliver(member, target),
@@ -146,7 +146,7 @@ impl Varied {
             _ => {}
         }
     }
-    /// [`Varied::deliver`] into a list of blocks.
+    /// Delivers as [`Varied::deliver`] does, into a list of blocks.
     pub(super) fn deliver_to(&mut self, member: u32, list: &BlockList) {
         match self {
             Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}

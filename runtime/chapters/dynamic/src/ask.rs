@@ -1,4 +1,4 @@
-//! What ranks ask, and what they are answered.
+//! Requests of ranks, and the answers.
 
 use crate::port::PortName;
 use engine::Time;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// One side of an intercommunicator that is to be made.
 #[derive(Clone, Debug)]
 pub struct IntercommSide {
-    /// Its members.
+    /// The members.
     pub group: Rc<Group>,
     /// The context that it proposes: that of who accepts is taken, which both then know.
     pub context: u32,
@@ -78,7 +78,7 @@ pub(crate) struct Ask {
     /// The rank where it is answered (world number, as all others here).
     pub(crate) place: u32,
     pub(crate) origin: u32,
-    /// When it is there.
+    /// The time at which it is there.
     pub(crate) arrival: Time,
     /// The sequence number of the question among those of its origin.
     pub(crate) sequence: u32,

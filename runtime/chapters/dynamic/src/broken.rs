@@ -66,8 +66,8 @@ impl Dynamic {
         }
     }
 
-    /// The mounted rank completes an operation that has ended with an error, if it has. Its answer may still
-    /// come.
+    /// Completes an operation of the mounted rank that has ended with an error, if it has. Its answer may
+    /// still come.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.

@@ -1,16 +1,15 @@
 //! Dynamic processes (MPI 5.0 chapter 11): ports and published names, and how groups without a common
 //! communicator meet.
 //!
-//! Two roots that want to meet know a port's name and nothing of each other. So both ask at one place, the
-//! port's home, which is the process of the rank that opened it, and what is asked there is served in the
-//! order of time (`p2p::chapter::arrivals`): the first that accepts meets the first that connects, whoever
-//! was known first on the host.
+//! Two roots that want to meet know a port's name and nothing of each other. So both send a request to the
+//! port's home, which is the process of the rank that opened it. Requests there are served in the order of
+//! time (`p2p::chapter::arrivals`): the first that accepts meets the first that connects, whichever request
+//! came first on the host.
 //!
-//! Names are published at one place for all, the process of rank 0 of the first `MPI_COMM_WORLD`, and the two
-//! ends of a socket meet there too (`MPI_Comm_join`). What is asked carries the asking side's group and a
-//! context, what is answered those of the other side, so that each side can then make its half of the
-//! intercommunicator by an agreement of its own members (`mpi`, `collective`). docs/reference/dynamic.md has
-//! the model.
+//! Names are published at one process for all, that of rank 0 of the first `MPI_COMM_WORLD`. The two ends of
+//! a socket meet there too (`MPI_Comm_join`). A request carries the group and a context of its side, the
+//! answer those of the other side. So each side can then make its half of the intercommunicator by an
+//! agreement of its own members (`mpi`, `collective`). docs/reference/dynamic.md has the model.
 //!
 //! An operation (`operation.rs`) is what a rank waits for. Its question (`ask.rs`) goes to its place and
 //! waits for its turn (`serve.rs`), at a port (`port.rs`) perhaps for long, unless somebody has failed

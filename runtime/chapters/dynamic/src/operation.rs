@@ -26,7 +26,7 @@ pub(crate) struct Operation {
 }
 
 impl Dynamic {
-    /// `MPI_Open_port` of the mounted rank: the name.
+    /// Implements `MPI_Open_port` for the mounted rank. Returns the name.
     pub fn open_port(&mut self, messages: &Messages) -> String {
         let owner = messages.me();
         let opened = self.opened.entry(owner).or_default();
@@ -36,8 +36,8 @@ impl Dynamic {
         name.to_string()
     }
 
-    /// `MPI_Close_port` of the mounted rank. Who connects at a later time finds it closed, and so does who
-    /// waits there.
+    /// Implements `MPI_Close_port` for the mounted rank. A rank that connects at a later time finds it
+    /// closed, and so does one that waits there.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` if the rank has no such port open.
@@ -57,7 +57,8 @@ impl Dynamic {
         IntercommSide { group: members.group.clone(), context: objects.comms.reserve_context() }
     }
 
-    /// `MPI_Comm_accept` of the mounted rank, for a group: the handle of the request that meets who connects.
+    /// Implements `MPI_Comm_accept` for the mounted rank and a group. Returns the handle of the request that
+    /// meets the side that connects.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
@@ -80,7 +81,8 @@ impl Dynamic {
         ))
     }
 
-    /// `MPI_Comm_connect` of the mounted rank, for a group: the handle of the request that meets who accepts.
+    /// Implements `MPI_Comm_connect` for the mounted rank and a group. Returns the handle of the request that
+    /// meets the side that accepts.
     ///
     /// # Errors
     /// `MPI_ERR_PORT` for what is no port's name.
@@ -103,8 +105,8 @@ impl Dynamic {
         ))
     }
 
-    /// `MPI_Comm_join` of the mounted rank at one end of a socket, which both ends call by this name: the
-    /// handle of the request that meets the other.
+    /// Implements `MPI_Comm_join` for the mounted rank at one end of a socket, which both ends call by this
+    /// name. Returns the handle of the request that meets the other.
     pub fn join(
         &mut self,
         messages: &mut Messages,
@@ -117,19 +119,19 @@ impl Dynamic {
         self.begin(messages, NAMES, action, waits, Some(Parties { members, owner: None }))
     }
 
-    /// `MPI_Publish_name` of the mounted rank: the handle of its request.
+    /// Implements `MPI_Publish_name` for the mounted rank. Returns the handle of its request.
     pub fn publish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be published");
         self.begin(messages, NAMES, PortAction::Publish(service.into(), port.into()), waits, None)
     }
 
-    /// `MPI_Unpublish_name` of the mounted rank: the handle of its request.
+    /// Implements `MPI_Unpublish_name` for the mounted rank. Returns the handle of its request.
     pub fn unpublish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
         let waits = format!("service '{service}' to be unpublished");
         self.begin(messages, NAMES, PortAction::Unpublish(service.into(), port.into()), waits, None)
     }
 
-    /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
+    /// Implements `MPI_Lookup_name` for the mounted rank. Returns the handle of its request.
     pub fn look_up(&mut self, messages: &mut Messages, service: &str) -> usize {
         self.begin(
             messages,
@@ -140,8 +142,8 @@ impl Dynamic {
         )
     }
 
-    /// `MPI_Comm_spawn` and its kin of the mounted rank, for a group: the handle of the request that meets
-    /// those who were spawned.
+    /// Implements `MPI_Comm_spawn` and its kin for the mounted rank and a group. Returns the handle of the
+    /// request that meets the spawned ranks.
     pub fn spawn(
         &mut self,
         messages: &mut Messages,
@@ -160,7 +162,7 @@ impl Dynamic {
         )
     }
 
-    /// The mounted rank asks something and waits for the answer.
+    /// Sends a request of the mounted rank, which waits for the answer. Returns the request's handle.
     fn begin(
         &mut self,
         messages: &mut Messages,

@@ -44,7 +44,7 @@ impl PortName {
         })
     }
 
-    /// It is not open.
+    /// Returns the failure of a port that is not open.
     pub(crate) fn not_open(self) -> Box<Failure> {
         let text = format!(
             "port '{self}' is not open: rank {} of MPI_COMM_WORLD has closed it, or never opened it",
@@ -65,7 +65,7 @@ pub(crate) struct PortWaiter {
 /// An open port, and who waits there. At most one of the two is not empty.
 #[derive(Default)]
 pub(crate) struct OpenPort {
-    /// Its owner has closed it, which happens in its turn.
+    /// The owner has closed it, which happens in the order of time.
     pub(crate) closing: bool,
     pub(crate) accepting: VecDeque<PortWaiter>,
     pub(crate) connecting: VecDeque<PortWaiter>,

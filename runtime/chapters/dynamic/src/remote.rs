@@ -195,7 +195,7 @@ fn take_answer(from: &mut Take) -> Answer {
 }
 
 impl Dynamic {
-    /// A question leaves for a place on another process.
+    /// Sends a question to a rank of another process.
     #[cold]
     pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask, way: Way) {
         let mut body = Vec::new();
@@ -209,7 +209,7 @@ impl Dynamic {
         );
     }
 
-    /// An answer leaves for a rank of another process.
+    /// Sends an answer to a rank of another process.
     #[cold]
     pub(crate) fn tell_answer(
         messages: &mut Messages,
@@ -231,8 +231,8 @@ impl Dynamic {
         );
     }
 
-    /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there
-    /// are.
+    /// Notifies every other process of ranks that begin: those that have some, to run them; all, how many
+    /// there are.
     #[cold]
     pub(crate) fn tell_birth(&mut self, messages: &mut Messages, birth: &Birth) {
         let mut body = Vec::new();
@@ -247,7 +247,7 @@ impl Dynamic {
         }
     }
 
-    /// A record of another process.
+    /// Handles a record of another process.
     pub(crate) fn told(
         &mut self,
         messages: &mut Messages,

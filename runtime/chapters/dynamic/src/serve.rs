@@ -31,7 +31,7 @@ struct Addressee {
 }
 
 impl Dynamic {
-    /// A question leaves.
+    /// Sends a question.
     pub(crate) fn send(&mut self, messages: &mut Messages, mut ask: Ask, leaves: Time) {
         let (origin, place, bytes) = (ask.origin, ask.place, ask.action.bytes());
         messages.ranks_mut().profile_mut().message(bytes);
@@ -62,15 +62,14 @@ impl Dynamic {
         }
     }
 
-    /// A question waits in its place until nothing comes before it.
+    /// Queues a question where it is served, until nothing comes before it.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, ask: Ask) {
         let place = ask.place;
         let index = self.asks.insert(ask);
         self.arrivals.push(messages, place, self.asks[index].turn(index));
     }
 
-    /// Nothing comes before the first question in a place: that has its turn, and what follows before
-    /// `until`.
+    /// Serves the first question of a rank, before which nothing comes, and what follows before `until`.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
@@ -149,8 +148,8 @@ impl Dynamic {
         }
     }
 
-    /// Somebody calls at a port: meets the first who waits for that, or waits. Who is lost to others knows
-    /// that by itself.
+    /// Handles a call at a port: the caller meets the first that waits for it, or waits. A caller that is
+    /// lost to others knows that by itself.
     fn call_at(
         &mut self,
         messages: &mut Messages,
@@ -180,7 +179,8 @@ impl Dynamic {
         }
     }
 
-    /// Two sides have met: each gets to know the other, and both take the context of the first.
+    /// Introduces two sides that have met: each gets to know the other, and both take the context of the
+    /// first.
     fn introduce(
         &mut self,
         messages: &mut Messages,
@@ -195,7 +195,7 @@ impl Dynamic {
         self.answer(messages, other, Ok(Reply::Met(IntercommSide { group: first.side.group, context })), at);
     }
 
-    /// An answer leaves at `at`.
+    /// Sends an answer at `at`.
     fn answer(&mut self, messages: &mut Messages, to: Addressee, answer: Answer, at: Time) {
         let Addressee { place, origin, operation } = to;
         if operation == NOBODY {

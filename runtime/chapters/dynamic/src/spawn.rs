@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Program and arguments of the ranks of one command.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// As in [`Command`].
+    /// The program, as in [`Command`].
     pub(crate) program: Box<[u8]>,
     pub(crate) arguments: Box<[Box<[u8]>]>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Birth {
     pub(crate) parents: IntercommSide,
     /// The context of their world.
     pub(crate) world: u32,
-    /// When they begin.
+    /// The time at which they begin.
     pub(crate) at: Time,
 }
 
@@ -93,7 +93,7 @@ impl Dynamic {
         Ok((Reply::Spawned(IntercommSide { group, context: side.context }, counts), at))
     }
 
-    /// Ranks of this process begin: its part of a birth.
+    /// Begins the ranks of this process: its part of a birth.
     pub(crate) fn begin_ranks(&mut self, messages: &mut Messages, objects: &mut Objects, birth: &Birth) {
         let end = birth.first + birth.count();
         let (first, last) = (

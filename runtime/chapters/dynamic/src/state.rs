@@ -1,4 +1,4 @@
-//! What is kept of dynamic processes.
+//! State of dynamic processes.
 
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;
@@ -43,7 +43,7 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
-    /// Nothing is under way. `start_up` is how long a spawned rank takes to begin.
+    /// Makes a state with nothing under way. `start_up` is how long a spawned rank takes to begin.
     pub fn new(start_up: Span) -> Dynamic {
         Dynamic { start_up, ..Dynamic::default() }
     }

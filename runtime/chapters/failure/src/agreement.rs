@@ -1,9 +1,9 @@
 //! Agreements of a communicator's members, whoever of them fails: `MPIX_Comm_agree` and `MPIX_Comm_shrink`.
 //!
-//! A member comes in with what it has to say, or fails before: once that is so of all, the others agree. What
-//! they say goes up a binomial tree of those that are there, and what comes of it down again, as in the early
-//! returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous distributed
-//! systems", SC 2015). The root waits until it is known who has failed.
+//! A member comes in with its contribution, or fails before. Once that is so of all, the others agree. The
+//! contributions go up a binomial tree of those that are there, and the result comes down again. It is the
+//! early returning agreement of Herault et al. ("Practical scalable consensus for pseudo-synchronous
+//! distributed systems", SC 2015). The root waits until it is known who has failed.
 //!
 //! The process of the communicator's first member keeps the round (`round.rs`), whether that member lives or
 //! not; the others tell it who comes in, and it tells them what comes of it (`remote.rs`).
@@ -62,8 +62,8 @@ pub struct Agreements {
 }
 
 impl Agreements {
-    /// The mounted rank comes in: its request. The flag that all agree on goes to `target`, unless that is
-    /// null.
+    /// Enters the mounted rank. Returns its request. The flag that all agree on goes to `target`, unless that
+    /// is null.
     ///
     /// # Errors
     /// `MPI_ERR_OTHER` if other members agree on something else.
@@ -158,7 +158,7 @@ impl Agreements {
         }
     }
 
-    /// If all have come in or failed, they agree.
+    /// Settles an agreement if all members have come in or failed.
     fn settle(
         &mut self,
         messages: &mut Messages,
@@ -198,7 +198,7 @@ impl Agreements {
         messages.finish_request(part.request, at);
     }
 
-    /// The mounted rank takes the outcome.
+    /// Gives the mounted rank the outcome.
     pub(crate) fn leave(&mut self, messages: &mut Messages, [index, _]: Token) -> Result {
         let part = self.parts.remove(index);
         let Some(EnteredAgreement {

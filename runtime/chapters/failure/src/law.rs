@@ -8,9 +8,9 @@ use engine::{Random, Time};
 pub(crate) enum Law {
     /// A constant rate: what has lasted long fails no sooner than what is new.
     Exponential,
-    /// Weibull's, with this shape: below 1 most fail early (what machines' logs show: Schroeder and Gibson,
-    /// "A large-scale study of failures in high-performance computing systems", DSN 2006, found 0.7 to 0.8),
-    /// above 1 late; 1 is the exponential law.
+    /// Weibull's, with this shape: below 1 most fail early, above 1 late; 1 is the exponential law. Machines'
+    /// logs show early failures: Schroeder and Gibson ("A large-scale study of failures in high-performance
+    /// computing systems", DSN 2006) found 0.7 to 0.8.
     Weibull(f64),
 }
 

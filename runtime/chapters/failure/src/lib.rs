@@ -1,8 +1,8 @@
 //! Failures of ranks: which rank fails when.
 //!
-//! What a run is told to have fail (`specification.rs`: a list, a file, a law with a seed) becomes a
-//! [`FailurePlan`], the same on every process of a run: nobody has to be told of a failure that everybody
-//! can work out. docs/reference/failures.md has the model.
+//! The failures that a run is given (`specification.rs`: a list, a file, a law with a seed) become a
+//! [`FailurePlan`], the same on every process of a run. So no process has to be notified of a failure that
+//! every process can work out. docs/reference/failures.md has the model.
 
 mod agreement;
 mod chapter;

@@ -1,4 +1,4 @@
-//! Who agrees: the members of a communicator, of an intercommunicator those of both sides.
+//! Members that agree: of a communicator all, of an intercommunicator those of both sides.
 
 use engine::record::{Put, Take};
 use objects::Objects;

@@ -1,4 +1,4 @@
-//! Which ranks of a run fail, and when.
+//! Plan of the ranks of a run that fail, and when.
 
 use engine::Time;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 pub struct Failure {
     /// From when on it does nothing any more.
     pub at: Time,
-    /// Its world number.
+    /// The world number.
     pub rank: u32,
 }
 
@@ -29,7 +29,7 @@ impl FailurePlan {
         plan
     }
 
-    /// One more.
+    /// Adds one more failure.
     pub fn add(&mut self, failure: Failure) {
         let time = self.times.entry(failure.rank).or_insert(failure.at);
         *time = failure.at.min(*time);

@@ -112,7 +112,7 @@ impl Agreements {
         }
     }
 
-    /// A record of this chapter, from `process`.
+    /// Handles a record of this chapter, from `process`.
     pub(crate) fn record_arrived(
         &mut self,
         messages: &mut Messages,

@@ -95,20 +95,20 @@ impl AgreementRound {
     pub(crate) const DIFFER: &str = "other members of the communicator call MPIX_Comm_agree where this one \
         calls MPIX_Comm_shrink, or the other way round; all must call the same ones in the same order";
 
-    /// Nobody has come in.
+    /// Makes a round into which no member has come.
     pub(crate) fn new(subject: Subject, group: &Group, messages: &Messages) -> AgreementRound {
         let failed = messages.faults().into_iter().flat_map(|faults| faults.failed());
         let lost = failed.filter(|failed| group.rank_of(failed.rank).is_some()).count() as u32;
         AgreementRound { subject, members: (0..group.size()).map(|_| None).collect(), there: 0, lost }
     }
 
-    /// A member comes in.
+    /// Enters a member.
     pub(crate) fn enter(&mut self, member: u32, entry: Entry) {
         self.members[member as usize] = Some(entry);
         self.there += 1;
     }
 
-    /// A member has failed: whether it will not come in.
+    /// Records that a member has failed. Returns `true` if it will not come in.
     pub(crate) fn lose(&mut self, member: u32) -> bool {
         let lost = self.members[member as usize].is_none();
         self.lost += u32::from(lost);

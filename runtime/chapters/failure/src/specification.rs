@@ -1,4 +1,4 @@
-//! What is to fail, as a user says it (`-xsim-fail`).
+//! Specification of failures, as a user gives it (`-xsim-fail`).
 
 use crate::law::{Law, instant};
 use crate::plan::{Failure, FailurePlan};

@@ -1,4 +1,4 @@
-//! What ranks ask of a file's home, and what it answers.
+//! Requests of ranks to a file's home, and its answers.
 
 use crate::direction::Direction;
 use crate::exchange::RoundTransfer;
@@ -78,7 +78,7 @@ pub(crate) struct HomeRequest {
     pub(crate) file: u32,
     /// World rank.
     pub(crate) origin: u32,
-    /// When it is there.
+    /// The time at which it is there.
     pub(crate) arrival: Time,
     /// Sequence number among the requests of its origin.
     pub(crate) sequence: u32,

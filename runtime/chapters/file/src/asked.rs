@@ -47,7 +47,7 @@ impl Transfer {
     pub fn elements(&self) -> (u64, u64) {
         (self.memory.count.saturating_mul(self.memory.datatype.element_count), self.bytes)
     }
-    /// It writes these bytes, which a function of the program has made of the memory.
+    /// Sets the bytes to write, which a function of the program has made of the memory.
     pub fn convert(&mut self, bytes: Option<Vec<u8>>) {
         self.converted = bytes;
     }

@@ -49,7 +49,7 @@ impl OpenFiles {
         self.operations.get(index).is_some_and(|operation| operation.request == NIL)
     }
 
-    /// The mounted rank completes an operation that has ended so, if it has.
+    /// Completes an operation of the mounted rank that has ended so, if it has.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`.

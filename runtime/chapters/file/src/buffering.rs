@@ -3,8 +3,8 @@
 //!
 //! The bytes that all members access together are divided among the aggregators, which go over their parts in
 //! rounds of a buffer. In each round every member that may have bytes there sends them to the aggregator (or
-//! asks for them); with the last of these the aggregator asks the servers for all of it at once, and their
-//! answer lets it answer the members (with their bytes, of a read), who go on to the next round.
+//! asks for them). With the last of these the aggregator asks the servers for all of it at once. Their answer
+//! lets it answer the members (with their bytes, of a read), who go on to the next round.
 //!
 //! The file's home, where all members meet first, says what each aggregator has to wait for. Only times
 //! follow from it: data is where it would be without.
@@ -178,7 +178,7 @@ impl OpenFiles {
         }
     }
 
-    /// The operation's part in a round goes to its aggregator.
+    /// Sends the operation's part in a round to its aggregator.
     fn take_part(
         &mut self,
         messages: &mut Messages,

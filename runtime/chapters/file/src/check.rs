@@ -1,4 +1,4 @@
-//! What is wrong with a call.
+//! Checks of a call's arguments.
 
 use crate::direction::Direction;
 use objects::Objects;
@@ -16,7 +16,7 @@ pub(crate) fn bad_argument(text: impl Into<String>) -> Box<Failure> {
     Failure::new(ErrorClass::ARG, text)
 }
 
-/// A file that is open for reading alone is not written, nor the other way round.
+/// Checks that a file that is open for reading alone is not written, nor the other way round.
 pub(crate) fn direction(file: &File, direction: Direction) -> Result {
     match direction {
         Direction::Write if file.amode & MPI_MODE_RDONLY != 0 => Err(Failure::new(

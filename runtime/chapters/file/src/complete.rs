@@ -1,4 +1,4 @@
-//! What becomes of operations when an answer comes, and when their rank completes them.
+//! Completion of operations: what an answer does to them, and what happens when their rank completes them.
 
 use crate::access::HomeReply;
 use crate::asked::status;
@@ -67,7 +67,7 @@ impl OpenFiles {
         }
     }
 
-    /// The mounted rank completes an operation: its status.
+    /// Completes an operation of the mounted rank. Returns its status.
     ///
     /// # Errors
     /// What it failed with.

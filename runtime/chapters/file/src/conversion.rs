@@ -1,8 +1,8 @@
 //! Data representations that convert by functions of the program (MPI 5.0 section 14.5.3).
 //!
-//! A function of the program runs with nothing of the simulated MPI borrowed: what a write converts before it
-//! begins, what a read converts when its bytes are there, as an errand of the main loop, and how long
-//! predefined datatypes are in the file before anything is computed from that.
+//! A function of the program runs with nothing of the simulated MPI borrowed. A write is converted before it
+//! begins, and a read when its bytes are there, as a deferred callback of the main loop. The lengths of
+//! predefined datatypes in the file come before anything is computed from them.
 
 use objects::datatype::{Constructor, Datatype};
 use objects::error::{ErrorClass, Failure, Result};
@@ -59,7 +59,8 @@ impl Conversion {
         Conversion { name, functions, extents: RefCell::default() }
     }
 
-    /// Predefined datatypes in this one that the program was not asked about yet, by handle.
+    /// Adds the predefined datatypes in this one of which the program was not asked the extent yet, by
+    /// handle.
     pub(crate) fn unknown(&self, datatype: &Datatype, out: &mut Vec<usize>) {
         if let Constructor::Named(handle) = datatype.constructor {
             if !self.extents.borrow().contains_key(&handle) && !out.contains(&handle) {

@@ -1,4 +1,4 @@
-//! Which way data goes.
+//! Direction of data.
 
 /// Direction of the data in an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -79,7 +79,7 @@ pub(crate) struct RoundTransfer {
     /// The meeting's number among the file's.
     pub(crate) meeting: u32,
     pub(crate) aggregator: u32,
-    /// Its world rank.
+    /// The world rank.
     pub(crate) rank: u32,
     pub(crate) round: u32,
     /// Members that take part.

@@ -1,9 +1,9 @@
-//! What hints say of collective buffering.
+//! Hints for collective buffering.
 
 use crate::direction::Direction;
 use objects::info::Info;
 
-/// When accesses are buffered.
+/// Cases in which accesses are buffered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum When {
     /// Accesses whose members' bytes lie between each other's.
@@ -49,7 +49,7 @@ impl Hints {
         Hints { when, nodes, buffer: number("cb_buffer_size").unwrap_or(Hints::default().buffer) }
     }
 
-    /// In a word; the buffer in another.
+    /// Encodes the hints in a word; the buffer is in another.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.nodes) << 2 | self.when as u64
     }

@@ -1,4 +1,4 @@
-//! What is decided of a file, kept by the process of its first member.
+//! Decisions about a file, kept by the process of its first member.
 
 use crate::access::HomeRequest;
 use crate::meet::Meet;

@@ -13,7 +13,7 @@ pub(crate) struct HostFile {
     name: String,
 }
 
-/// MPI's class for what the host says (MPI 5.0 section 14.7).
+/// Returns MPI's class for the host's error (MPI 5.0 section 14.7).
 fn class(why: &io::Error) -> ErrorClass {
     use io::ErrorKind::*;
     match why.kind() {

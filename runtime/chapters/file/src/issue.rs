@@ -1,4 +1,4 @@
-//! How an access begins: from the arguments of a call to data moved, or to what is asked of the file's home.
+//! Beginning of an access: from the arguments of a call to data moved, or to a request to the file's home.
 
 use crate::CHAPTER;
 use crate::access::{HomeAction, HomeReply};
@@ -30,7 +30,7 @@ struct AccessPlan {
     then: Then,
     /// Bytes of memory that were moved, or will have been.
     bytes: u64,
-    /// Why data was not moved.
+    /// The reason why data was not moved.
     failure: Option<Box<Failure>>,
 }
 
@@ -96,7 +96,7 @@ impl OpenFiles {
         })
     }
 
-    /// The mounted rank's access begins at an offset, in etypes; `collective` where the other members' do
+    /// Begins the mounted rank's access at an offset, in etypes; `collective` where the other members' do
     /// too.
     ///
     /// Data that goes to the file does so now, and what comes from it once all have met: so a collective read
@@ -231,7 +231,8 @@ impl OpenFiles {
         index
     }
 
-    /// The handle of a request for what is done already, with so many bytes, as a nonblocking call needs one.
+    /// Makes a request for what is done already, with so many bytes, as a nonblocking call needs one. Returns
+    /// its handle.
     pub fn done_request(&mut self, messages: &mut Messages, file: u32, bytes: u64) -> usize {
         let index = self.make_operation(messages, file);
         let operation = &mut self.operations[index];

@@ -1,9 +1,9 @@
 //! Files (MPI 5.0 chapter 14): what ranks do to files of the host, in which order, and what they wait for.
 //!
-//! Data goes to and from the host's file where a rank calls, for MPI lets nobody tell the order of accesses
-//! that are not atomic and not synchronized. What has an order that others can see (the shared pointer,
-//! atomic accesses, what all members do together) is asked of the file's home, the process of its first
-//! member, and decided there in the order of time. docs/reference/files.md has the model.
+//! Data goes to and from the host's file where a rank calls, for MPI does not define the order of accesses
+//! that are not atomic and not synchronized. An order that others can see (the shared pointer, atomic
+//! accesses, operations of all members together) is decided in the order of time. The file's home does that,
+//! the process of its first member. docs/reference/files.md has the model.
 //!
 //! An access becomes a `Transfer` (`asked.rs`, `issue.rs`): memory, and bytes of a view (`view.rs`), which is
 //! a datatype that tiles the file, walked as those of memory are. `transfer.rs` moves data between both,
@@ -11,10 +11,10 @@
 //! `serve.rs`) has its turn as accesses to windows have: the first thing that waits is an open decision
 //! (`p2p::chapter::arrivals`).
 //!
-//! A collective operation (`meeting.rs`) waits at home until every member's part is there, and is served
-//! with the last. An answer either completes a request or lets the next thing of its operation be asked
-//! (`complete.rs`), the time at the servers of the machine (`storage.rs`, for all members of a collective
-//! access `buffering.rs`) last, unless a member has failed (`broken.rs`).
+//! A collective operation (`meeting.rs`) waits at home until every member's part is there, and is served with
+//! the last. An answer either completes a request or lets the next step of its operation be asked for
+//! (`complete.rs`). The last step is the time at the servers of the machine, unless a member has failed
+//! (`broken.rs`). It is in `storage.rs`, and in `buffering.rs` for all members of a collective access.
 //!
 //! Blocking writes of a few bytes at the shared pointer have a straight way (`quick.rs`, `short.rs`). A file
 //! is an object of `objects`, made by an agreement to which the first member brings whether the host opened

@@ -1,4 +1,4 @@
-//! What members of a file may do together.
+//! Operations that members of a file may do together.
 
 use crate::hints::Hints;
 

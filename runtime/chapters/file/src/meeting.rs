@@ -21,8 +21,8 @@ impl OpenFiles {
         HomeAction::Meet(part.meetings, meet)
     }
 
-    /// The mounted rank meets the others: the handle of a request to wait for, or what it answers at once to
-    /// who is alone.
+    /// Enters the mounted rank into a meeting. Returns the handle of a request to wait for, or, to a rank
+    /// that is alone, the answer at once.
     ///
     /// # Errors
     /// What the meeting fails with.

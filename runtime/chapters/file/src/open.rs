@@ -78,7 +78,7 @@ pub fn create(name: &str, amode: i32) -> Result<Cow<'_, str>> {
     }
 }
 
-/// `MPI_File_delete`.
+/// Implements `MPI_File_delete`.
 ///
 /// # Errors
 /// `MPI_ERR_NO_SUCH_FILE`, `MPI_ERR_ACCESS`, `MPI_ERR_BAD_FILE`, ...
@@ -147,7 +147,7 @@ impl OpenFiles {
         Ok(objects.files.at(file).comm)
     }
 
-    /// The mounted rank gives a file back; the file is deleted if it is to be, once all have.
+    /// Gives a file back for the mounted rank; the file is deleted if it is to be, once all have.
     ///
     /// # Errors
     /// What the host says of deleting it.

@@ -17,7 +17,7 @@ use p2p::handle;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// `whence` is one of three.
+/// Checks that `whence` is one of three.
 fn check_whence(whence: i32) -> Result {
     if matches!(whence, MPI_SEEK_SET | MPI_SEEK_CUR | MPI_SEEK_END) {
         return Ok(());
@@ -78,7 +78,7 @@ impl OpenFiles {
         self.answer
     }
 
-    /// `MPI_File_seek`.
+    /// Implements `MPI_File_seek`.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -117,7 +117,7 @@ impl OpenFiles {
         Ok(crate::Meet::SeekShared(offset, whence, end))
     }
 
-    /// `MPI_File_get_position`: etypes.
+    /// Implements `MPI_File_get_position`. Returns etypes.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -127,7 +127,8 @@ impl OpenFiles {
         Ok(self.part(file, messages.me()).pointer)
     }
 
-    /// `MPI_File_get_byte_offset`: the byte of the file at which an etype of the view lies.
+    /// Implements `MPI_File_get_byte_offset`. Returns the byte of the file at which an etype of the view
+    /// lies.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -213,7 +214,7 @@ impl OpenFiles {
         self.part_mut(file, messages.me()).atomic = atomic;
     }
 
-    /// `MPI_File_get_size`.
+    /// Implements `MPI_File_get_size`.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`; what the host says.
@@ -249,7 +250,7 @@ impl OpenFiles {
         self.part(file, messages.me()).is_not_split()
     }
 
-    /// The mounted rank ends a split collective: how that goes on.
+    /// Ends a split collective of the mounted rank. Returns how that goes on.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`; `MPI_ERR_OTHER` if it did not begin this one.

@@ -1,4 +1,4 @@
-//! How a blocking write of a few bytes at the shared pointer begins: logs are nothing else.
+//! Beginning of a blocking write of a few bytes at the shared pointer: logs are nothing else.
 //!
 //! What all accesses are, a request, an operation and what that asks one after the other, is as much work as
 //! everything else that is done for so few bytes. So they are kept with what is asked, their rank waits for
@@ -21,9 +21,9 @@ use rank::memory;
 use smallvec::SmallVec;
 
 impl OpenFiles {
-    /// The mounted rank's write begins: its number, for [`OpenFiles::end_short`] when the rank is woken;
-    /// `None`, with nothing done, if it is none of a few bytes to successive bytes of the file, or can
-    /// fail.
+    /// Begins the mounted rank's write. Returns its number, for [`OpenFiles::end_short`] when the rank is
+    /// woken. Returns `None`, with nothing done, if it is none of a few bytes to successive bytes of the
+    /// file, or can fail.
     ///
     /// A process of one rank may have several threads that wait, and ranks that fail may do so in the call:
     /// they go the general way.

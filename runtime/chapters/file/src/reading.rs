@@ -69,8 +69,8 @@ impl OpenFiles {
         self.representation(messages, name).ok()?.conversion().cloned()
     }
 
-    /// Predefined datatypes that the program is to be asked about before these datatypes of the mounted rank
-    /// are used in the representation; those that are none are found later.
+    /// Returns the predefined datatypes that the program is to be asked about before these datatypes of the
+    /// mounted rank are used in the representation; those that are none are found later.
     pub fn unknown(
         messages: &Messages,
         objects: &Objects,

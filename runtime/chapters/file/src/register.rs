@@ -9,8 +9,8 @@ use p2p::Messages;
 use std::rc::Rc;
 
 impl OpenFiles {
-    /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3), with `functions` if it gives a
-    /// conversion function.
+    /// Implements `MPI_Register_datarep` for the mounted rank (MPI 5.0 section 14.5.3), with `functions` if
+    /// it gives a conversion function.
     ///
     /// # Errors
     /// `MPI_ERR_DUP_DATAREP`; `MPI_ERR_ARG` for a name that is none.

@@ -197,7 +197,7 @@ impl OpenFiles {
         );
     }
 
-    /// An answer leaves for a rank of another process.
+    /// Sends an answer to a rank of another process.
     #[cold]
     pub(crate) fn tell_answer(
         &mut self,
@@ -220,7 +220,7 @@ impl OpenFiles {
         );
     }
 
-    /// A record of another process.
+    /// Handles a record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         let at = Time::from_ps(record.u64());
         if kind == FileRecordKind::Answer as u8 {

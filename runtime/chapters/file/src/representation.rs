@@ -10,9 +10,9 @@ use std::rc::Rc;
 /// Layout of values in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Representation {
-    /// As in memory. All ranks run on one kind of machine, so that `internal` is `native`.
+    /// Data as in memory. All ranks run on one kind of machine, so that `internal` is `native`.
     Native,
-    /// As `native`, by the name that the program gave.
+    /// Data as in `native`, by the name that the program gave.
     Internal,
     /// Big-endian, of the standard's sizes.
     External32,

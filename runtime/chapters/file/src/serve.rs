@@ -23,7 +23,8 @@ enum HomeLeg {
 }
 
 impl OpenFiles {
-    /// A rank of the process asks something of a file's home, for an operation (none if nobody waits for it).
+    /// Sends a request of a rank of the process to a file's home, for an operation (none if no rank waits for
+    /// it).
     pub(crate) fn ask(
         &mut self,
         messages: &mut Messages,
@@ -67,7 +68,7 @@ impl OpenFiles {
         }
     }
 
-    /// The number of what a rank of the process asks next.
+    /// Returns the number of the next request of a rank of the process.
     pub(crate) fn number(&mut self, messages: &Messages, origin: u32) -> u32 {
         if self.asked.is_empty() {
             self.asked = vec![0; messages.ranks().local() as usize];
@@ -92,7 +93,7 @@ impl OpenFiles {
         }
     }
 
-    /// It waits until nothing comes before it.
+    /// Queues an access at its home until nothing comes before it.
     pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest) {
         if let Some(home) = objects.files.alive(access.file).map(|file| file.home) {
             let place = access.action.place(home);
@@ -100,13 +101,13 @@ impl OpenFiles {
         }
     }
 
-    /// It waits at a rank.
+    /// Queues an access at a rank.
     pub(crate) fn wait_at(&mut self, messages: &mut Messages, rank: u32, access: HomeRequest) {
         let index = self.accesses.insert(access);
         self.arrivals.push(messages, rank, self.accesses[index].turn(index));
     }
 
-    /// Nothing comes before the first thing that waits at a home: that has its turn, and what follows before
+    /// Serves the first request that waits at a home, before which nothing comes, and what follows before
     /// `until`.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
@@ -185,7 +186,7 @@ impl OpenFiles {
         self.answer(messages, objects, &access, answer, at);
     }
 
-    /// An answer leaves home at `at`.
+    /// Sends an answer from home at `at`.
     pub(crate) fn answer(
         &mut self,
         messages: &mut Messages,
@@ -206,7 +207,7 @@ impl OpenFiles {
         self.give(messages, objects, home, access, answer, way);
     }
 
-    /// An answer goes back to its origin.
+    /// Hands an answer back to its origin.
     fn give(
         &mut self,
         messages: &mut Messages,
@@ -235,7 +236,7 @@ impl OpenFiles {
         }
     }
 
-    /// Processes the messages that a shared network has delivered: accesses arrive, answers complete their
+    /// Handles the messages that a shared network has delivered: accesses arrive, answers complete their
     /// steps.
     pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
         for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {

@@ -58,7 +58,7 @@ impl OpenFiles {
         batch.parts.clear();
     }
 
-    /// The mounted rank completes a short write: its status.
+    /// Completes a short write of the mounted rank. Returns its status.
     ///
     /// # Errors
     /// What the host says.

@@ -1,4 +1,4 @@
-//! What is kept of open files.
+//! State of open files.
 
 use crate::access::{HomeReply, HomeRequest};
 use crate::check::other;
@@ -44,7 +44,7 @@ impl RankFile {
         RankFile { view, pointer: 0, meetings: 0, atomic: false, split: None }
     }
 
-    /// A collective call may not come between the halves of another one.
+    /// Checks that a collective call does not come between the halves of another one.
     ///
     /// # Errors
     /// `MPI_ERR_OTHER`.
@@ -109,7 +109,7 @@ impl OpenFiles {
         self.parts.get(&(file, rank)).expect("a rank that has the handle has opened the file")
     }
 
-    /// To change it.
+    /// Returns a rank's part in a file, to change it.
     pub(crate) fn part_mut(&mut self, file: u32, rank: u32) -> &mut RankFile {
         self.parts.get_mut(&(file, rank)).expect("a rank that has the handle has opened the file")
     }

@@ -48,7 +48,7 @@ impl OpenFiles {
         Some(HomeAction::Serve(busy.collect()))
     }
 
-    /// A request goes to the servers, which takes their latency and no message of the network.
+    /// Sends a request to the servers, which takes their latency and no message of the network.
     pub(crate) fn ask_servers(
         &mut self,
         messages: &mut Messages,
@@ -67,7 +67,7 @@ impl OpenFiles {
         }
     }
 
-    /// A request has its turn at the servers: when its origin knows that all is done.
+    /// Serves a request at the servers. Returns the time at which its origin knows that all is done.
     pub(crate) fn serve_load(&mut self, messages: &Messages, loads: &[(u32, u64)], at: Time) -> Time {
         let Some(storage) = &messages.fabric().wire().storage else {
             unreachable!("asked of a machine that has them")

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub struct View {
     /// Bytes of the file before it.
     pub(crate) disp: u64,
-    /// As the program gave them.
+    /// The datatype as the program gave it.
     pub(crate) etype: Rc<Datatype>,
     pub(crate) filetype: Rc<Datatype>,
     /// Data representation in the file.
@@ -89,7 +89,7 @@ impl View {
         (self.disp, &self.etype, &self.filetype, self.representation.name())
     }
 
-    /// `MPI_File_get_type_extent`: the extent of a datatype in the file.
+    /// Implements `MPI_File_get_type_extent`. Returns the extent of a datatype in the file.
     ///
     /// # Errors
     /// What is no datatype with the file's sizes.

@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 pub(crate) const WRITE: u32 = 1 << 30;
 
 /// Bytes that are kept without a place of their own: a number or two.
-const FEW: usize = 16;
+const INLINE_BYTES: usize = 16;
 
 /// Bytes that go to the host's file at once, at most: more are no faster.
-const MOST: usize = 256 << 10;
+const MAX_BATCH_BYTES: usize = 256 << 10;
 
 /// A write of a few bytes at the shared pointer, for which its rank is blocked.
 pub(crate) struct Write {
@@ -24,9 +24,9 @@ pub(crate) struct Write {
     /// Bytes of an etype of the view, and how many of these are written.
     pub(crate) unit: u32,
     pub(crate) etypes: u32,
-    /// When the call is over, once its place is known.
+    /// The time at which the call is over, once its offset is known.
     pub(crate) done: Time,
-    pub(crate) data: SmallVec<[u8; FEW]>,
+    pub(crate) data: SmallVec<[u8; INLINE_BYTES]>,
 }
 
 /// Bytes whose places are known and which are not in the host's file yet, side by side in one file.
@@ -54,6 +54,6 @@ impl WriteBehind {
     /// Returns `true` if bytes of a file from `at` on are next to those that it has.
     #[inline]
     pub(crate) fn is_before(&self, file: u32, at: u64) -> bool {
-        self.file == file && self.at + self.bytes.len() as u64 == at && self.bytes.len() < MOST
+        self.file == file && self.at + self.bytes.len() as u64 == at && self.bytes.len() < MAX_BATCH_BYTES
     }
 }

@@ -69,7 +69,7 @@ impl Partitioned {
         }
     }
 
-    /// The mounted rank completes a receive that has ended with an error, if it has.
+    /// Completes a receive of the mounted rank that has ended with an error, if it has.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.

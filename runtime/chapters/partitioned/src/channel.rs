@@ -1,4 +1,4 @@
-//! What a send and its receive have in common before either knows of the other.
+//! Channels: what a send and its receive have in common before either knows of the other.
 
 use engine::record::{Put, Take};
 

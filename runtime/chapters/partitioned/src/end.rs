@@ -41,7 +41,7 @@ pub(crate) struct Sender {
 pub(crate) struct Receiver {
     pub(crate) common: EndState,
     pub(crate) view: BufferView,
-    /// When it was started last.
+    /// The time at which it was started last.
     pub(crate) started: Time,
     /// The requests by which `MPI_Parrived` asks for partitions. Each stays until the answer is yes or the
     /// operation is complete, because what a rank asks over and over is recognized by its handle.

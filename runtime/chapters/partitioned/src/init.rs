@@ -23,7 +23,8 @@ pub struct Init {
 }
 
 impl Partitioned {
-    /// `MPI_Psend_init` of the mounted rank: by what its persistent request knows it.
+    /// Implements `MPI_Psend_init` for the mounted rank. Returns the number by which its persistent request
+    /// knows it.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a negative number of partitions, `MPI_ERR_TAG`, `MPI_ERR_RANK`, `MPI_ERR_COMM`,
@@ -51,7 +52,8 @@ impl Partitioned {
         Ok(self.ends.insert(End::Send(sender)))
     }
 
-    /// `MPI_Precv_init` of the mounted rank: by what its persistent request knows it.
+    /// Implements `MPI_Precv_init` for the mounted rank. Returns the number by which its persistent request
+    /// knows it.
     ///
     /// # Errors
     /// As [`Partitioned::init_send`]; `MPI_ANY_SOURCE` and `MPI_ANY_TAG` are none of MPI 5.0 section 4.2.1's.

@@ -83,7 +83,7 @@ impl Partitioned {
         }
     }
 
-    /// A receive of the mounted rank has been started: what came before is in its place now.
+    /// Delivers what came before a receive of the mounted rank was started.
     pub(crate) fn started(&mut self, messages: &mut Messages, number: u32) {
         self.settle(number);
         let End::Receive(receiver) = &self.ends[number] else { return };
@@ -107,8 +107,9 @@ impl Partitioned {
         }
     }
 
-    /// `MPI_Parrived` of the mounted rank: the handle of the request that is complete when the partition has
-    /// come; none if the operation is not active, so that nothing is missing.
+    /// Implements `MPI_Parrived` for the mounted rank. Returns the handle of the request that is complete
+    /// when the partition has come. Returns `None` if the operation is not active, so that nothing is
+    /// missing.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` if the request is of no partitioned receive, `MPI_ERR_ARG` if there is no such
@@ -164,7 +165,7 @@ impl Partitioned {
         round.look(first, length, overhead, clock)
     }
 
-    /// The mounted rank knows that a partition has come.
+    /// Records that the mounted rank knows that a partition has come.
     pub(crate) fn looked(&mut self, number: u32, partition: u32) {
         self.settle(number);
         if let Some(End::Receive(receiver)) = self.ends.get_mut(number) {
@@ -172,7 +173,7 @@ impl Partitioned {
         }
     }
 
-    /// A receive of the mounted rank is active no more: how many bytes were sent.
+    /// Ends the round of a receive of the mounted rank. Returns the number of bytes that were sent.
     pub(crate) fn end_round(&mut self, messages: &mut Messages, number: u32) -> u64 {
         let Some(End::Receive(receiver)) = self.ends.get_mut(number) else { return 0 };
         for look in std::mem::take(&mut receiver.looks).into_values() {
@@ -185,7 +186,7 @@ impl Partitioned {
         round.map_or(0, |round| round.total())
     }
 
-    /// The mounted rank completes its receive.
+    /// Completes a receive of the mounted rank. Returns its status.
     ///
     /// # Errors
     /// `MPI_ERR_TRUNCATE` if the sender's partitions have more bytes than the receiver's.

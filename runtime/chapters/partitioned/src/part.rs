@@ -21,7 +21,7 @@ pub(crate) struct PartitionTransfer {
 }
 
 impl PartitionTransfer {
-    /// For the receiver's process.
+    /// Encodes a record for the receiver's process.
     pub(crate) fn record(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48 + self.data.len());
         out.u64(self.arrival.as_ps());

@@ -30,7 +30,7 @@ pub(crate) fn end_of(messages: &Messages, request: usize) -> Option<u32> {
 }
 
 impl Partitioned {
-    /// `MPI_Start` of the mounted rank: the handle of the active operation's request.
+    /// Implements `MPI_Start` for the mounted rank. Returns the handle of the active operation's request.
     pub fn start(&mut self, messages: &mut Messages, objects: &Objects, number: u32) -> usize {
         messages.flush_batch();
         let me = messages.me();
@@ -69,7 +69,7 @@ impl Partitioned {
         handle::of_cold(request)
     }
 
-    /// `MPI_Pready` and its kin of the mounted rank.
+    /// Implements `MPI_Pready` and its kin for the mounted rank.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` if the request is no active partitioned send; `MPI_ERR_ARG` if there is no such
@@ -126,7 +126,7 @@ impl Partitioned {
         }
     }
 
-    /// A partition leaves.
+    /// Sends a partition.
     fn send(&mut self, messages: &mut Messages, number: u32, index: u32) {
         let End::Send(sender) = &self.ends[number] else { return };
         let (me, to, bytes) = (messages.me(), sender.common.channel.to, sender.bytes);

@@ -1,4 +1,4 @@
-//! What has come of one operation of a channel.
+//! Partitions that have come of one operation of a channel.
 
 use crate::part::PartitionTransfer;
 use engine::{Span, Time};
@@ -6,8 +6,8 @@ use engine::{Span, Time};
 /// The messages of one operation, each a partition of the sender's.
 #[derive(Default)]
 pub(crate) struct PartitionedMessages {
-    /// When each came; [`Time::MAX`] if it has not. Empty before the first came, which tells how many there
-    /// are.
+    /// The time at which each came; [`Time::MAX`] if it has not. Empty before the first came, which has the
+    /// number of all.
     times: Vec<Time>,
     /// Whose overhead the receiver has paid.
     paid: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What is kept of partitioned communication.
+//! State of partitioned communication.
 
 use crate::channel::MatchedPair;
 use crate::end::End;

@@ -54,7 +54,7 @@ impl TargetAction {
     }
 }
 
-/// When an access is served.
+/// Order in which an access is served.
 //              origin           its accesses are seen by                        so they are
 //   fence      any number       nobody before the epoch's end                   Fence: kept until then
 //   start      any number       the others of the epoch, if they are atomic     Ordered if so, else AtOnce
@@ -65,13 +65,13 @@ impl TargetAction {
 // program can tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
-    /// As it arrives: no access that MPI allows beside it can tell.
+    /// Served as it arrives: no access that MPI allows beside it can tell.
     AtOnce,
     /// In the order of arrivals at the target, which is known once that is safe.
     Ordered,
     /// Ordered; it takes the target's shared lock first, which its origin does not have yet.
     Acquires,
-    /// When the fence closes that ends this epoch, in the order of arrivals.
+    /// Served when the fence closes that ends this epoch, in the order of arrivals.
     Fence(u32),
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct PendingAccess {
     pub(crate) target: u32,
     /// Cause of the access: its origin sent it, or a rank released the lock that it waited for.
     pub(crate) after: Act,
-    /// When it is at its target; then, if that is later, when it has its turn.
+    /// The time at which it is at its target; then, if that is later, at which it is served.
     pub(crate) arrival: Time,
     /// Sequence number among its origin's accesses.
     // Breaks ties of accesses that one origin makes at one clock: in the order of its calls.
@@ -100,7 +100,7 @@ pub(crate) struct PendingAccess {
     /// Data that the access brings; once it was served, data that it has found.
     pub(crate) data: Bytes,
     pub(crate) back: Back,
-    /// Its window has been given back: nothing is left to be done.
+    /// The window has been given back: nothing is left to be done.
     // An unlock that nobody waits for may be decided after that, when another window has the number.
     pub(crate) void: bool,
 }
@@ -138,7 +138,7 @@ impl PendingAccess {
     pub(crate) fn is_plain(&self) -> bool {
         self.turn == Turn::Ordered && !self.void && self.action.touches()
     }
-    /// Does what it does to the memory of its target, whose window begins at `base`; if it fetches, its data
+    /// Applies the access to the memory of its target, whose window begins at `base`. If it fetches, its data
     /// is what it found there, else nothing.
     pub(crate) fn run(&mut self, base: usize) {
         match self.action {
@@ -177,7 +177,7 @@ impl Waiting {
             Waiting::Short(short) => Some(short.win),
         }
     }
-    /// [`PendingAccess::run`].
+    /// Runs the access ([`PendingAccess::run`]).
     pub(crate) fn run(&mut self, base: usize) {
         match self {
             Waiting::Any(access) => access.run(base),

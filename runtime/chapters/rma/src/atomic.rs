@@ -1,4 +1,4 @@
-//! What accesses do to bytes: an operation of the standard's table, or compare and swap.
+//! Effects of accesses on bytes: an operation of the standard's table, or compare and swap.
 
 use crate::place::TargetMemory;
 use objects::datatype::{Element, Kind};
@@ -25,7 +25,7 @@ impl Combine {
         kernel(self.op, self.element).expect("it was looked for when the call was made")
     }
 
-    /// As three bytes, for other processes.
+    /// Returns three bytes, for other processes.
     // Numbers of our own enumerations: both ends are the same program.
     pub(crate) fn code(self) -> [u8; 3] {
         match self.element {
@@ -101,8 +101,8 @@ impl Combine {
             }
             // Piece by piece, so that what was read is still in the cache when it is written.
             _ => {
-                if data.len() <= FEW {
-                    return self.combine(base, place.at, data, &mut [0; FEW]);
+                if data.len() <= MAX_STACK_BYTES {
+                    return self.combine(base, place.at, data, &mut [0; MAX_STACK_BYTES]);
                 }
                 let whole = PIECE - PIECE % self.element.size() as usize;
                 let mut piece = [0; PIECE];
@@ -115,7 +115,7 @@ impl Combine {
 }
 
 /// Bytes for which no page is cleared first.
-const FEW: usize = 64;
+const MAX_STACK_BYTES: usize = 64;
 /// Bytes that are combined at a time.
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;
@@ -126,7 +126,7 @@ pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
     Bytes::from_buf_and_len(spread(memory::load_short(from, bytes)), bytes)
 }
 
-/// The bytes of what [`memory::load_short`] read.
+/// Returns the bytes of what [`memory::load_short`] read.
 #[inline]
 fn spread(words: [u64; 2]) -> [u8; SHORT] {
     let mut bytes = [0; SHORT];

@@ -53,7 +53,7 @@ impl Rma {
         }
     }
 
-    /// The mounted rank completes what has ended with an error, if it has.
+    /// Completes what has ended with an error for the mounted rank, if it has.
     pub(crate) fn take_broken(&mut self, messages: &mut Messages, [index, kind]: [u32; 2]) -> Result {
         if self.broken.is_empty() {
             return Ok(());

@@ -1,13 +1,13 @@
-//! When something came that a rank waits for, and because of whom it did not come earlier: what profiles tell
-//! late posts, early waits and lock contention by (`-xsim-profile`, docs/reference/report.md). No virtual
-//! time depends on the second.
+//! Time at which something came that a rank waits for, and the rank because of which it did not come earlier.
+//! By these, profiles tell late posts, early waits and lock contention apart (`-xsim-profile`,
+//! docs/reference/report.md). No virtual time depends on the second.
 
 use engine::Time;
 use engine::record::{Put, Take};
 use recorder::waiting::{LateSide, WaitCause};
 use std::cmp::Reverse;
 
-/// When which rank did what something else followed from.
+/// The time and rank of an act from which something else followed.
 // An access, a post or a completion follows from its rank's call; what waited for a lock from its giving
 // back, which messages may have to be under way for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Act {
     pub(crate) by: u32,
 }
 
-/// When something came, and what it followed from.
+/// The time at which something came, and what it followed from.
 // Kept whether or not somebody profiles: 16 bytes beside what is under way, and no branch.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Came {

@@ -1,4 +1,4 @@
-//! What is wrong with a call: each with MPI's class, and the way out.
+//! Checks of a call's arguments: each error with MPI's class, and the way out.
 
 use objects::abi::{
     MPI_MODE_NOCHECK, MPI_MODE_NOPRECEDE, MPI_MODE_NOPUT, MPI_MODE_NOSTORE, MPI_MODE_NOSUCCEED,
@@ -11,7 +11,7 @@ pub(crate) fn unsynchronized(what: impl Into<String>) -> Box<Failure> {
     Failure::new(ErrorClass::RMA_SYNC, what)
 }
 
-/// An assertion may have these bits alone.
+/// Checks that an assertion has these bits alone.
 pub(crate) fn assertion(assert: i32, allowed: i32, names: &str) -> Result {
     if assert & !allowed != 0 {
         return Err(Failure::new(

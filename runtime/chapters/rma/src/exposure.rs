@@ -1,4 +1,4 @@
-//! What is kept of an epoch of `MPI_Win_post`.
+//! State of an epoch of `MPI_Win_post`.
 
 use crate::came::Came;
 

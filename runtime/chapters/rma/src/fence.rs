@@ -1,4 +1,4 @@
-//! What is kept of the fences of a window.
+//! State of the fences of a window.
 
 use crate::access::Held;
 use engine::Time;
@@ -49,8 +49,8 @@ pub(crate) struct Fence {
     /// Accesses whose turn has come and that are not in their target's memory, by epoch and target.
     // Some accesses wait until their target is mounted; the epoch is over when the last of these is done.
     pub(crate) touching: BTreeMap<u32, FxHashMap<u32, u32>>,
-    /// When the last access of an epoch came to each target, by epoch: the last that was applied, and those
-    /// since.
+    /// The time at which the last access of an epoch came to each target, by epoch: the last that was
+    /// applied, and those since.
     pub(crate) exits: BTreeMap<u32, FxHashMap<u32, Time>>,
     /// Ranks that are through the barrier, and what they wait with.
     pub(crate) waiting: Vec<(u32, u32)>,
@@ -72,11 +72,11 @@ impl Fence {
     pub(crate) fn keep(&mut self, epoch: u32, access: Held) {
         self.kept.entry(epoch).or_default().push(access);
     }
-    /// A shared network carries something of this epoch to a target.
+    /// Counts an access of this epoch that a shared network carries to a target.
     pub(crate) fn expect(&mut self, epoch: u32, target: u32) {
         more(&mut self.expected, epoch, target);
     }
-    /// It has come.
+    /// Counts an access of this epoch that has come.
     pub(crate) fn landed(&mut self, epoch: u32, target: u32) {
         less(&mut self.expected, epoch, target);
     }
@@ -84,7 +84,7 @@ impl Fence {
     pub(crate) fn touches(&mut self, epoch: u32, target: u32) {
         more(&mut self.touching, epoch, target);
     }
-    /// It is in the target's memory, at `at`.
+    /// Records that an access of this epoch is in the target's memory, at `at`.
     pub(crate) fn touched(&mut self, epoch: u32, target: u32, at: Time) {
         let exit = self.exits.entry(epoch).or_default().entry(target).or_default();
         *exit = at.max(*exit);
@@ -121,12 +121,12 @@ impl Fence {
     }
 }
 
-/// One more of an epoch for a target.
+/// Counts one more of an epoch for a target.
 fn more(counts: &mut BTreeMap<u32, FxHashMap<u32, u32>>, epoch: u32, target: u32) {
     *counts.entry(epoch).or_default().entry(target).or_default() += 1;
 }
 
-/// One less; what is none is not there.
+/// Counts one less; a count of none is removed.
 fn less(counts: &mut BTreeMap<u32, FxHashMap<u32, u32>>, epoch: u32, target: u32) {
     let Some(by_target) = counts.get_mut(&epoch) else { return };
     if let Some(count) = by_target.get_mut(&target) {

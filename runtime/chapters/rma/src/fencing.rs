@@ -105,8 +105,8 @@ impl Rma {
         }
     }
 
-    /// An access of an epoch that has begun for its target touches its memory, when it came or when the epoch
-    /// began.
+    /// Applies an access of an epoch that has begun for its target to its memory, when it came or when the
+    /// epoch began.
     fn touch_in_fence(&mut self, messages: &mut Messages, objects: &Objects, access: Held, epoch: u32) {
         let fence = self.fences.entry(access.win).or_default();
         fence.touches(epoch, access.target);
@@ -173,8 +173,8 @@ impl Rma {
         self.wake_after_fence(messages, access.win);
     }
 
-    /// Ranks that wait behind a fence's barrier go on for whom its epoch is over, and the next epoch begins
-    /// for them.
+    /// Wakes ranks that wait behind a fence's barrier and for whom its epoch is over, and begins the next
+    /// epoch for them.
     fn wake_after_fence(&mut self, messages: &mut Messages, win: u32) {
         let fence = self.fences.entry(win).or_default();
         let epoch = fence.applied;

@@ -1,4 +1,4 @@
-//! How an access begins: from the arguments of a call to a message on its way.
+//! Beginning of an access: from the arguments of a call to a message on its way.
 
 use crate::CHAPTER;
 use crate::access::{Back, Held, NIL, TargetAction, Turn};
@@ -71,7 +71,7 @@ pub struct RmaArguments {
 #[derive(Clone, Copy)]
 struct AccessEpoch {
     hold: Hold,
-    /// When the access is served.
+    /// The order in which the access is served.
     turn: Turn,
     /// The channel to the target, if there is one yet.
     channel: Option<u32>,
@@ -243,7 +243,7 @@ impl Rma {
         *self.origins.at_mut(origin).channels.entry(pair.to).or_insert_with(made)
     }
 
-    /// The access leaves; answers what the program knows it by.
+    /// Sends the access. Returns what the program knows it by.
     #[allow(clippy::too_many_arguments, reason = "what an access is made of")]
     fn send_access(
         &mut self,
@@ -278,7 +278,7 @@ impl Rma {
         request
     }
 
-    /// One more access is under way to a target: what counts its answer, if there is one.
+    /// Counts one more access under way to a target. Returns what counts its answer, if there is one.
     #[inline]
     pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (TargetAction, Turn)) -> Back {
         let state = &mut self.channels[channel];
@@ -312,7 +312,7 @@ impl Rma {
         (leaves, *issued)
     }
 
-    /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
+    /// Sends a message of the mounted rank to a target now. Returns its arrival, if that is known.
     #[inline]
     pub(crate) fn send(
         &mut self,

@@ -1,4 +1,4 @@
-//! How targets give their locks, in the order of arrivals.
+//! Locks, which targets give in the order of arrivals.
 
 use crate::access::{Held, PendingAccess, TargetAction, Turn};
 use crate::came::Came;

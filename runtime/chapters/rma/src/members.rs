@@ -46,7 +46,7 @@ impl Rma {
         Ok(objects.wins.at(index).comm)
     }
 
-    /// The mounted rank gives a window back.
+    /// Gives a window of the mounted rank back.
     pub fn give_back(&mut self, messages: &mut Messages, win: u32) {
         let place = (win, messages.me());
         self.attached.remove(&place);
@@ -97,7 +97,7 @@ impl Rma {
         Ok(())
     }
 
-    /// `MPI_Win_detach`.
+    /// Implements `MPI_Win_detach`.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RMA_FLAVOR`; `MPI_ERR_BASE` for memory that is not attached.

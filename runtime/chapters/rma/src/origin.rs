@@ -89,7 +89,7 @@ pub(crate) struct Channel {
     pub(crate) target: u32,
     /// The index of its origin.
     pub(crate) origin: u32,
-    /// When the last access arrives, as far as that is known.
+    /// The time at which the last access arrives, as far as that is known.
     pub(crate) latest: Time,
     /// Accesses whose answer is awaited, and when the latest of the others' came.
     pub(crate) outstanding: u32,

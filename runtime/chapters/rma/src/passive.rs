@@ -94,7 +94,8 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// A fence may be followed by another kind of epoch, if nothing was accessed since: its own is over then.
+    /// Ends the epoch of a fence before another kind of epoch, which is allowed if nothing was accessed
+    /// since.
     pub(crate) fn end_fence(&mut self, objects: &Objects, win: u32, rank: u32, call: &str) -> Result {
         let member = objects.comms.at(comm_index(objects.wins.at(win))).rank(rank);
         let Some(fence) = self.fences.get_mut(&win) else { return Ok(()) };
@@ -111,7 +112,7 @@ impl Rma {
         Ok(())
     }
 
-    /// `MPI_Win_lock_all`: each target's lock is taken with the first access to it.
+    /// Implements `MPI_Win_lock_all`: each target's lock is taken with the first access to it.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` in an access epoch.
@@ -215,7 +216,8 @@ impl Rma {
         }
     }
 
-    /// `MPI_Win_unlock`: the handle of a request to wait for, unless all is known to be over.
+    /// Implements `MPI_Win_unlock`. Returns the handle of a request to wait for, or `None` if all is known to
+    /// be over.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` where the target is not locked.
@@ -241,7 +243,7 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// `MPI_Win_unlock_all`: as [`Rma::unlock`], of all targets.
+    /// Implements `MPI_Win_unlock_all`, as [`Rma::unlock`] of all targets.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_lock_all`.
@@ -311,8 +313,8 @@ impl Rma {
         }
     }
 
-    /// `MPI_Win_flush` and `MPI_Win_flush_all`, or with `local` their forms that complete at the origin
-    /// alone: the handle of a request to wait for, unless all is known to be complete.
+    /// Implements `MPI_Win_flush` and `MPI_Win_flush_all`, or with `local` their forms that complete at the
+    /// origin alone. Returns the handle of a request to wait for, or `None` if all is known to be complete.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` outside an epoch of locks.
@@ -365,8 +367,9 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all
-    /// targets. O(1): no channel is looked at.
+    /// Makes a wait for all that the mounted rank has under way to any target, in an epoch of all targets.
+    /// Returns the handle of a request to wait for, or `None` if all is known to be complete. O(1): no
+    /// channel is looked at.
     fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
         let wait = self.make_wait(messages, win, Purpose::Flush);
         let origin = self.origins.get_or_make((win, messages.me()));

@@ -1,4 +1,4 @@
-//! Where in a target's memory an access goes: bytes side by side, or blocks.
+//! Memory of a target that an access goes to: bytes side by side, or blocks.
 
 use objects::datatype::Datatype;
 use p2p::packing::Packing;

@@ -43,7 +43,7 @@ fn members(objects: &Objects, win: u32, group: &Group, me: u32) -> Result<Rc<[u3
 }
 
 impl Rma {
-    /// `MPI_Win_post`.
+    /// Implements `MPI_Win_post`.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the window is exposed or
@@ -82,7 +82,7 @@ impl Rma {
         Ok(())
     }
 
-    /// An empty message tells a rank of a group that the mounted one has exposed its memory.
+    /// Sends an empty message by which a rank of a group learns that the mounted one has exposed its memory.
     fn send_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32) {
         let me = messages.me();
         let leaves = messages.departures().inject(me);
@@ -107,7 +107,7 @@ impl Rma {
         }
     }
 
-    /// A rank of the group of an access epoch, begun or to come, has exposed its memory.
+    /// Records that a rank of the group of an access epoch, begun or to come, has exposed its memory.
     pub(crate) fn post_arrived(&mut self, messages: &mut Messages, win: u32, origin: u32, came: Came) {
         // Who calls `MPI_Win_post` is whom it follows from.
         let target = came.after.by;
@@ -118,7 +118,8 @@ impl Rma {
         }
     }
 
-    /// `MPI_Win_start`: the handle of a request to wait for, unless the whole group has posted.
+    /// Implements `MPI_Win_start`. Returns the handle of a request to wait for, or `None` if the whole group
+    /// has posted.
     ///
     /// # Errors
     /// As [`Rma::post`]; `MPI_ERR_RMA_SYNC` in an access epoch.
@@ -159,7 +160,8 @@ impl Rma {
         Ok(self.wait_for(messages, wait))
     }
 
-    /// `MPI_Win_complete`: the handle of a request to wait for, unless all data that was asked for is there.
+    /// Implements `MPI_Win_complete`. Returns the handle of a request to wait for, or `None` if all data that
+    /// was asked for is there.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_start`.

@@ -16,10 +16,10 @@ use p2p::point_to_point::FIRST_MEMORY;
 use rank::{Addr, memory};
 
 impl Rma {
-    /// Issues an access without a request whose data is one piece of a few bytes, alike on both sides, to a
-    /// target of which its rank has a lock that others may share, and that it has accessed before if it
-    /// locked all. `None` and nothing done if it is another one, a wrong one too: the general way tells what
-    /// is wrong.
+    /// Issues a short access without a request, whose data is one piece, alike on both sides. Its rank has a
+    /// lock of the target that others may share, and has accessed the target before if it locked all. Returns
+    /// `None`, with nothing done, for any other access and for an erroneous one: the general path reports the
+    /// error.
     #[inline(always)]
     pub fn issue_short(
         &mut self,

@@ -143,7 +143,7 @@ pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
 }
 
 impl Rma {
-    /// An access of the mounted rank leaves for a rank of another process.
+    /// Sends an access of the mounted rank to a rank of another process.
     #[cold]
     pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &PendingAccess) {
         let mut body = Vec::with_capacity(92 + access.data.len());
@@ -153,7 +153,7 @@ impl Rma {
         messages.peers_mut().send_record(process, AccessRecordKind::Access.kind(), access.arrival, &body);
     }
 
-    /// An answer leaves for another process's rank.
+    /// Sends an answer to another process's rank.
     #[cold]
     pub(crate) fn tell_answer(
         messages: &mut Messages,
@@ -243,7 +243,7 @@ impl Rma {
             && self.early.iter().all(|(early, ..)| *early != context)
     }
 
-    /// A record of another process.
+    /// Handles a record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         if kind == AccessRecordKind::Answer as u8 {
             let at = Time::from_ps(record.u64());

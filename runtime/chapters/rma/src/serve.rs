@@ -1,4 +1,4 @@
-//! How a target serves accesses: in which order, what they do to its memory, and what goes back.
+//! Service of accesses by a target: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
 use crate::access::{Back, Held, NIL, PendingAccess, TargetAction, Turn, Waiting};
@@ -26,7 +26,7 @@ pub(crate) enum FlightKind {
     There,
     /// An answer.
     Back,
-    /// That a rank of a group has called `MPI_Win_post`.
+    /// A message that a rank of a group has called `MPI_Win_post`.
     Post,
 }
 
@@ -138,7 +138,7 @@ impl Rma {
         }
     }
 
-    /// An access touches its target's memory, or waits until the target is mounted.
+    /// Applies an access to its target's memory, or lets it wait until the target is mounted.
     pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
         let mut site = self.site(objects, access.win, access.target);
         self.touch_at(messages, &mut site, access, at);
@@ -225,7 +225,7 @@ impl Rma {
         }
     }
 
-    /// An answer leaves at `at`.
+    /// Sends an answer at `at`.
     pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut PendingAccess, at: Time) {
         let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
         let way = messages.fabric().way(from, to, bytes, at);
@@ -245,7 +245,7 @@ impl Rma {
         }
     }
 
-    /// An answer goes to its origin, whose process knows at once or is told when it has come.
+    /// Hands an answer back to its origin, whose process knows at once or is notified when it has come.
     pub(crate) fn give(&mut self, messages: &mut Messages, access: &mut PendingAccess, way: Way) {
         match way {
             Way::Arrives(at) if messages.ranks().is_local(access.origin) => {
@@ -357,7 +357,7 @@ impl Rma {
 }
 
 impl Rma {
-    /// A shared network takes an access on.
+    /// Records that a shared network takes an access on.
     pub(crate) fn take_off(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         let &PendingAccess { win, origin, target, turn, .. } = &*self.accesses[index];
         self.flying.entry((win, origin, target)).or_default().queue.push_back((index, false));

@@ -39,7 +39,7 @@ impl Short {
     pub(crate) fn is_reachable(&self, base: usize) -> bool {
         rank::is_addressable_unmounted(Addr(base).offset(self.at), usize::from(self.bytes))
     }
-    /// Does what it does to the memory of its target, whose window begins at `base`.
+    /// Applies the access to the memory of its target, whose window begins at `base`.
     #[inline]
     pub(crate) fn run(&mut self, base: usize) {
         let (place, bytes) = (Addr(base).offset(self.at), usize::from(self.bytes));
@@ -64,7 +64,7 @@ impl Short {
 }
 
 impl Fetched {
-    /// To where it is wanted; that rank is mounted.
+    /// Stores the data where it is wanted; that rank is mounted.
     pub(crate) fn deliver(self) {
         memory::store_short(self.to, &self.data, usize::from(self.bytes));
     }

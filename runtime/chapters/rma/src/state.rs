@@ -1,4 +1,4 @@
-//! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
+//! State of windows in use: sparse, by window and rank, of those alone that have something under way.
 
 use crate::access::{Back, Held, TargetAction, Turn, Waiting};
 use crate::atomic::Bytes;

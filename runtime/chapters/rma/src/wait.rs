@@ -1,4 +1,4 @@
-//! What a blocked rank waits for: so many things, the last of which lets it go on.
+//! Waits of blocked ranks: for so many events, the last of which lets the rank go on.
 
 use crate::came::Came;
 
@@ -51,7 +51,7 @@ pub(crate) struct Wait {
     pub(crate) purpose: Purpose,
     /// Number of events that the wait still needs.
     pub(crate) count: u32,
-    /// When the latest of the others came.
+    /// The time at which the latest of the others came.
     pub(crate) latest: Came,
     /// The request that completes when the wait ends.
     pub(crate) request: u32,

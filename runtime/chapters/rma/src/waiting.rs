@@ -1,4 +1,4 @@
-//! How ranks wait, and what happens when that is over.
+//! Waiting of ranks, and what happens when that is over.
 
 use crate::CHAPTER;
 use crate::access::NIL;
@@ -24,8 +24,7 @@ fn side(purpose: Purpose, latest: Came, rank: u32) -> Option<LateSide> {
 }
 
 impl Rma {
-    /// The mounted rank waits for `count` things, and its clock moves to `latest` at least: what
-    /// [`Rma::wait_for`] then waits with.
+    /// Makes a wait of the mounted rank, for no event yet. [`Rma::wait_for`] then waits with it.
     pub(crate) fn make_wait(&mut self, messages: &Messages, win: u32, purpose: Purpose) -> u32 {
         let rank = messages.me();
         self.waits.insert(Wait { win, rank, purpose, count: 0, latest: Came::default(), request: NIL })
@@ -52,7 +51,7 @@ impl Rma {
         Some(handle::of_cold(request))
     }
 
-    /// Something that a rank waits for came.
+    /// Counts an event that a rank waits for.
     pub(crate) fn settle(&mut self, messages: &mut Messages, wait: u32, came: Came) {
         let state = &mut self.waits[wait];
         state.count -= 1;
@@ -82,7 +81,7 @@ impl Rma {
         }
     }
 
-    /// Data that has come for the mounted rank goes into its memory.
+    /// Copies data that has come for the mounted rank into its memory.
     pub(crate) fn deliver_replies(&mut self, win: u32, rank: u32) {
         let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.fetched.drain(..).for_each(Fetched::deliver);

@@ -1,11 +1,11 @@
-//! What is decided in the order of time, and how far that is safe.
+//! Decisions in the order of time, and how far they are safe.
 //!
-//! Where several things may happen and which comes first matters (which message a receive for any source
-//! takes, who gets a lock), each is a decision with a time, and decisions are made in order once nothing
+//! A decision with a time settles which of several things that may happen comes first, where that matters:
+//! which message a receive for any source takes, who gets a lock. Decisions are made in order, once nothing
 //! earlier can appear any more.
 //!
-//! A decision is made, its owner acts, and what it does reaches others no earlier than the lookahead after
-//! that: so all decisions before the least such time are safe to make together (the conservative window of
+//! A decision is made, its owner acts, and the effect reaches others no earlier than the lookahead after
+//! that. So all decisions before the least such time are safe to make together (the conservative window of
 //! Chandy and Misra, 1979, and of YAWNS, Nicol 1993). Without lookahead it is one decision at a time.
 
 use crate::{Span, Time};
@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 /// A decision to make. Decisions are made in their order, which begins with the time.
 pub trait Decidable: Copy + Ord {
-    /// Whose it is: all decisions of one owner are found anew together.
+    /// Returns its owner: all decisions of one owner are found anew together.
     fn owner(&self) -> u32;
 }
 
@@ -27,8 +27,8 @@ struct Entry<T> {
 
 /// Open decisions of a row of owners, the least first; of equal ones, either.
 ///
-/// Open decisions are kept from one to the next, so that each costs what changed and not what waits: void
-/// ones stay in the heap until they come to the top, or until they are most of it.
+/// Open decisions, kept from one to the next, so that each costs what changed and not what waits. Void ones
+/// stay in the heap until they come to the top, or until they are most of it.
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -68,7 +68,8 @@ impl<T: Decidable> Default for DecisionQueue<T> {
 }
 
 impl<T: Decidable> DecisionQueue<T> {
-    /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
+    /// Makes a queue in which nothing is open, of `count` owners from `first` on. O(count) memory, four bytes
+    /// each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
         DecisionQueue {
             heap: BinaryHeap::new(),
@@ -88,7 +89,7 @@ impl<T: Decidable> DecisionQueue<T> {
         self.versions.renew(owner);
     }
 
-    /// These are the decisions of `owner` now, and no others. O(log n) for each.
+    /// Replaces the decisions of `owner` by these. O(log n) for each.
     pub fn replace(&mut self, owner: u32, decisions: impl IntoIterator<Item = T>) {
         let version = self.versions.renew(owner);
         // One by one: `extend` may rebuild the heap.
@@ -125,7 +126,7 @@ impl<T: Decidable> DecisionQueue<T> {
         None
     }
 
-    /// The decision that [`DecisionQueue::first`] answered is made: it is open no more. O(log n).
+    /// Removes the decision that [`DecisionQueue::first`] returned, which is made. O(log n).
     pub fn decided(&mut self) {
         self.fill();
         self.vacant = !self.heap.is_empty();
@@ -156,8 +157,8 @@ pub struct SafeTime {
 }
 
 impl SafeTime {
-    /// All else acts at `other` or later ([`Time::MAX`]: never), and reaches nobody before `lookahead` after
-    /// that.
+    /// Makes a safe time: all else acts at `other` or later ([`Time::MAX`]: never), and reaches no rank
+    /// before `lookahead` after that.
     pub fn new(other: Time, lookahead: Span) -> SafeTime {
         SafeTime { bound: other.saturating_add(lookahead), lookahead }
     }

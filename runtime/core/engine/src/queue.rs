@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// The total order of events: time, then who caused it, then that source's own count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EventKey {
-    /// When.
+    /// The time.
     pub time: Time,
     /// Source of the event (a rank, a router, a node).
     pub source: u32,
@@ -44,7 +44,7 @@ impl<T: Copy> Timed for Entry<T> {
 }
 
 /// So many events that came since the last look go into the heap; more of them are sorted.
-const FEW: usize = 96;
+const MAX_HEAPED_EVENTS: usize = 96;
 
 /// A queue of events by `(time, source, sequence)`: the same order on every host.
 ///
@@ -125,7 +125,7 @@ impl<T: Copy> EventQueue<T> {
     // most.
     #[inline(never)]
     fn settle(&mut self) {
-        if self.fresh.len() + self.heap.len() > FEW.max(self.sorted.len()) {
+        if self.fresh.len() + self.heap.len() > MAX_HEAPED_EVENTS.max(self.sorted.len()) {
             self.sorted.append(&mut self.fresh);
             self.sorted.extend(self.heap.drain().map(|Reverse(entry)| entry));
             // The memory of what came is free for the sorting.

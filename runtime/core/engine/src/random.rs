@@ -27,19 +27,19 @@ impl Random {
         mix(self.0)
     }
 
-    /// Evenly from 0 to below `count`.
+    /// Draws evenly from 0 to below `count`.
     #[inline]
     pub fn below(&mut self, count: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
     }
 
-    /// Evenly from above 0 to 1.
+    /// Draws evenly from above 0 to 1.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Exponential with mean 1.
+    /// Draws from the exponential law with mean 1.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -logarithm(self.unit())

@@ -2,15 +2,15 @@
 
 /// Appends values.
 pub trait Put {
-    /// One byte.
+    /// Appends one byte.
     fn u8(&mut self, value: u8);
-    /// Four bytes, least significant first.
+    /// Appends four bytes, least significant first.
     fn u32(&mut self, value: u32);
-    /// Four bytes, two's complement, least significant first.
+    /// Appends four bytes, two's complement, least significant first.
     fn i32(&mut self, value: i32);
-    /// Eight bytes, least significant first.
+    /// Appends eight bytes, least significant first.
     fn u64(&mut self, value: u64);
-    /// Bytes with their number before them, as [`Take::bytes`] reads them.
+    /// Appends bytes with their number before them, as [`Take::bytes`] reads them.
     fn bytes(&mut self, bytes: &[u8]);
 }
 

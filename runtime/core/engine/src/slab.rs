@@ -37,7 +37,7 @@ impl<T> Slab<T> {
         }
         item
     }
-    /// The item will be used soon.
+    /// Prefetches an item that will be used soon.
     #[inline]
     pub fn prefetch(&self, index: u32) {
         prefetch_index::prefetch_index(&self.items, index as usize);

@@ -78,7 +78,7 @@ impl Time {
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
-    /// `self + span`, or `Time::MAX` where that does not fit (for bounds, never for clocks).
+    /// Returns `self + span`, or `Time::MAX` where that does not fit (for bounds, never for clocks).
     #[inline]
     pub fn saturating_add(self, span: Span) -> Time {
         Time(self.0.saturating_add(span.0))
@@ -104,7 +104,7 @@ impl Span {
             None => Span(u64::MAX),
         }
     }
-    /// Nearest picosecond to `seconds`; `None` if negative, not finite or beyond 213 days.
+    /// Returns the picosecond nearest to `seconds`; `None` if negative, not finite or beyond 213 days.
     pub fn from_seconds(seconds: f64) -> Option<Span> {
         let ps = (seconds * 1e12).round();
         (ps >= 0.0 && ps < u64::MAX as f64).then_some(Span(ps as u64))
@@ -119,12 +119,12 @@ impl Span {
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
-    /// `self * n`, or `None` beyond the range.
+    /// Returns `self * n`, or `None` beyond the range.
     #[inline]
     pub fn checked_mul(self, n: u64) -> Option<Span> {
         self.0.checked_mul(n).map(Span)
     }
-    /// `self + other`, or `None` beyond the range.
+    /// Returns `self + other`, or `None` beyond the range.
     #[inline]
     pub fn checked_add(self, other: Span) -> Option<Span> {
         self.0.checked_add(other.0).map(Span)
@@ -165,7 +165,7 @@ impl AddAssign for Span {
 }
 impl Sub for Span {
     type Output = Span;
-    /// Zero where `other` is longer.
+    /// Returns `self - other`, zero where `other` is longer.
     #[inline]
     fn sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
@@ -197,7 +197,7 @@ const UNITS: [(&str, u64); 7] = [
     ("s", 1_000_000_000_000),
 ];
 
-/// Why a text is not a length of time.
+/// The reason why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseSpanError(String);
 
@@ -249,7 +249,7 @@ impl FromStr for Span {
 }
 
 impl fmt::Display for Span {
-    /// Exact, in the largest unit that needs at most three decimals, such as `1.25us`.
+    /// Writes the exact span, in the largest unit that needs at most three decimals, such as `1.25us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.0 {
             0 => return f.write_str("0s"),

@@ -25,7 +25,7 @@ const BLOCKS_AHEAD: usize = 4;
 const EVENTS_APART: usize = 4;
 /// Buckets of more events are spread over parts of the bucket before they are sorted; more that come into an
 /// open one are sorted into it.
-const FEW: usize = 96;
+const MAX_UNDIVIDED_EVENTS: usize = 96;
 /// log2 of the number of parts.
 const PARTS: u32 = 6;
 
@@ -104,8 +104,8 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// As `push`, but if `aside` the event is only kept for `take_aside`. Without a branch, for a condition
-    /// that cannot be foreseen.
+    /// Pushes as `push` does, but if `aside` the event is only kept for `take_aside`. Without a branch, for a
+    /// condition that cannot be foreseen.
     #[inline(always)]
     pub fn push_unless(&mut self, event: E, aside: bool) {
         let slot = event.time() >> self.shift;
@@ -163,7 +163,7 @@ impl<E: Timed> TimingWheel<E> {
     /// Behaves as `pop_until`, where events have come into the open bucket since it was sorted, or it was
     /// just opened.
     fn pop_late(&mut self, until: u64) -> Option<E> {
-        if self.late.len() > FEW.max(self.open.len()) {
+        if self.late.len() > MAX_UNDIVIDED_EVENTS.max(self.open.len()) {
             self.sort_late();
         }
         if let Some(&Reverse(event)) = self.late.peek()
@@ -334,7 +334,7 @@ impl<E: Timed> TimingWheel<E> {
         self.slot += self.distance();
         self.empty((self.slot & self.mask) as usize);
         self.in_wheel -= self.unsorted.len();
-        if self.unsorted.len() > FEW && self.shift >= PARTS {
+        if self.unsorted.len() > MAX_UNDIVIDED_EVENTS && self.shift >= PARTS {
             self.spread();
             return true;
         }
@@ -389,7 +389,7 @@ mod tests {
         fn time(&self) -> u64 {
             self.0
         }
-        /// Some of one rank differ.
+        /// Returns the rank. Some of one rank differ.
         fn rank(&self) -> u32 {
             self.1 / 2
         }
@@ -413,7 +413,7 @@ mod tests {
             }
         }
 
-        /// As below, with many events in a bucket and some at one instant.
+        /// Sorts as below, with many events in a bucket and some at one instant.
         #[test]
         fn crowded_buckets_come_out_sorted(
             times in prop::collection::vec(0u64..5000, 200..2000),

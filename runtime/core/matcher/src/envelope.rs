@@ -1,4 +1,4 @@
-//! What a message says of itself, and what a receive accepts of that.
+//! Envelopes of messages, and the patterns of receives that accept them.
 
 use crate::node::{Node, flag};
 

@@ -82,8 +82,8 @@ impl Matcher {
         }
     }
 
-    /// A message arrives: returns the receive that takes it, out of its queue; else the message is
-    /// unexpected.
+    /// Matches a message that arrives. Returns the receive that takes it, out of its queue; else the message
+    /// is unexpected and the result `None`.
     #[inline(always)]
     pub fn arrive(&mut self, rank: u32, at: &mut Pending, message: u32) -> Option<u32> {
         let envelope = Envelope::of(&self.nodes[message]);
@@ -122,7 +122,8 @@ impl Matcher {
         None
     }
 
-    /// [`Matcher::post`] of a receive for any source or tag, or behind a receive for any source.
+    /// Posts a receive for any source or tag, or behind a receive for any source. Returns the message that it
+    /// takes, as [`Matcher::post`] does.
     #[inline(never)]
     fn post_wildcard(
         &mut self,

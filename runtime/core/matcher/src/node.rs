@@ -273,7 +273,7 @@ impl Nodes {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The node will be used soon.
+    /// Prefetches a node that will be used soon.
     #[inline]
     pub fn prefetch(&self, index: u32) {
         if let Some(node) = self.nodes.get(index as usize) {

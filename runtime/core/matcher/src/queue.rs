@@ -1,8 +1,8 @@
 //! The two queues of a rank: posted receives and unexpected messages.
 //!
 //! A single entry is the queue itself. A short queue is one block of entries side by side, each with a 32-bit
-//! fingerprint of its envelope, so that a search reads a line or two and touches only the node that it finds
-//! (a linked list touches every node before it, and those are seldom in cache).
+//! fingerprint of its envelope. So a search reads a line or two and touches only the node that it finds. A
+//! linked list touches every node before it, and those are seldom in cache.
 //!
 //! A stream, however long, is received from the front of the block. Once a queue of more than 256 entries is
 //! searched further back it is indexed (`long.rs`), so that finding does not depend on its length.
@@ -105,10 +105,10 @@ pub struct Timed {
 /// Element of a queue's blocks.
 pub trait Element: Copy + Default {
     /// The class of the least blocks.
-    const LEAST: u8;
+    const MIN_CLASS: u8;
     /// `true` if the queue is searched for entries of one source with any tag.
     const BY_SOURCE: bool;
-    /// Made from a node.
+    /// Makes an element from a node.
     fn of(index: u32, node: &Node) -> Self;
     /// Returns the part that every element has.
     fn entry(&self) -> Entry;
@@ -116,7 +116,7 @@ pub trait Element: Copy + Default {
 
 impl Element for Entry {
     // A line of the cache.
-    const LEAST: u8 = 3;
+    const MIN_CLASS: u8 = 3;
     const BY_SOURCE: bool = false;
     #[inline]
     fn of(index: u32, node: &Node) -> Entry {
@@ -130,7 +130,7 @@ impl Element for Entry {
 
 // Twice the size, so that the least block, too, is a line or two.
 impl Element for Timed {
-    const LEAST: u8 = 2;
+    const MIN_CLASS: u8 = 2;
     const BY_SOURCE: bool = true;
     #[inline]
     fn of(index: u32, node: &Node) -> Timed {
@@ -230,9 +230,9 @@ impl<E: Element> Queues<E> {
         match queue.class {
             LONG => {}
             SINGLE => {
-                let at = self.allocate(E::LEAST);
+                let at = self.allocate(E::MIN_CLASS);
                 let single = queue.at;
-                *queue = Queue { at, length: 0, head: 0, class: E::LEAST, any: false };
+                *queue = Queue { at, length: 0, head: 0, class: E::MIN_CLASS, any: false };
                 self.append(queue, 0, single, nodes);
             }
             // Moving half a block once in half a block's appends is cheap; moving all but one is not.
@@ -250,7 +250,7 @@ impl<E: Element> Queues<E> {
         }
     }
 
-    /// Indexes the queue if searching it one by one takes long: to be called when a search was in vain, and
+    /// Indexes the queue if searching it one by one takes long: to be called when a search failed, and
     /// before one that looks at all.
     #[inline]
     pub fn searched(&mut self, queue: &mut Queue, nodes: &Nodes) {
@@ -323,7 +323,7 @@ impl<E: Element> Queues<E> {
 }
 
 impl Queues<Timed> {
-    /// A message that was under way has arrived: its node says when.
+    /// Records that a message that was under way has arrived: its node says when.
     pub fn landed(&mut self, queue: Queue, index: u32, nodes: &Nodes) {
         match queue.class {
             EMPTY | SINGLE => return,

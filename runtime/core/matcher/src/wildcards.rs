@@ -43,7 +43,7 @@ impl Wildcards {
         self.slots.insert(rank, slot);
         slot as usize
     }
-    /// One more receive of `rank` accepts this. O(kinds).
+    /// Counts one more receive of `rank` that accepts this. O(kinds).
     pub fn open(&mut self, rank: u32, pattern: &Pattern) {
         let slot = self.slot(rank).unwrap_or_else(|| self.make(rank));
         let kinds = &mut self.kinds[slot];
@@ -52,7 +52,7 @@ impl Wildcards {
             None => kinds.push((*pattern, 1)),
         }
     }
-    /// So many fewer. O(kinds).
+    /// Counts so many fewer. O(kinds).
     pub fn close(&mut self, rank: u32, pattern: &Pattern, count: u32) {
         let Some(slot) = self.slot(rank) else { return };
         let kinds = &mut self.kinds[slot];
@@ -63,7 +63,7 @@ impl Wildcards {
             }
         }
     }
-    /// No receive of `rank`, or one alone, which is not counted here.
+    /// Removes the counts of `rank`, which has no receive, or one alone, which is not counted here.
     pub fn forget(&mut self, rank: u32) {
         self.last.set(None);
         if let Some(slot) = self.slots.remove(&rank) {

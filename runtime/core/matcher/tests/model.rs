@@ -82,8 +82,9 @@ impl Lists {
         self.unexpected.retain(|other| Some(other.node) != message);
     }
 
-    /// A message that arrives meets the first posted receive that accepts it, unless that is for any source,
-    /// or an earlier message of its sender is still there that the receive accepts.
+    /// Matches a message that arrives with the first posted receive that accepts it, unless that is for any
+    /// source, or an earlier message of its sender is still there that the receive accepts. Returns the
+    /// receive's node; `None` if the message is unexpected.
     fn arrive(&mut self, message: Message) -> Option<u32> {
         let first = self.first_receive(&message);
         let met = first.filter(|receive| receive.source.is_some() && self.first_message(receive).is_none());
@@ -120,8 +121,8 @@ impl Lists {
         found.map(|message| message.node)
     }
 
-    /// Returns the least (time, source) of all pairs of a receive for any source and a message that is the
-    /// first of its source that the receive accepts, where the receive is the first posted that accepts the
+    /// Returns the least (time, source) of all pairs of a receive for any source and a message. The message
+    /// is the first of its source that the receive accepts, and the receive the first posted that accepts the
     /// message.
     fn choice(&self) -> Option<(u64, u32, u32, u32)> {
         let mut least: Option<(u64, u32, u32, u32)> = None;
@@ -143,7 +144,7 @@ impl Lists {
         least
     }
 
-    /// Named receives take what they may take now, in the order of posting.
+    /// Matches named receives with what they may take now, in the order of posting. Returns the pairs.
     fn rematch(&mut self) -> Vec<(u32, u32)> {
         let mut met = Vec::new();
         for receive in self.posted.clone() {

@@ -38,7 +38,7 @@ impl World {
         self.answer_parked(rank, at);
     }
 
-    /// A rank that polls without anything else asks again: what it asks may fail now.
+    /// Answers a rank that polls without anything else: what it asks may fail now.
     fn answer_parked(&mut self, rank: u32, at: Time) {
         if self.order.polls.get(&rank).is_some_and(crate::order::question::Poll::is_parked) {
             self.messages.ranks_mut().advance(rank, at);
@@ -120,7 +120,8 @@ impl World {
         ))
     }
 
-    /// The mounted rank ends without having finalized MPI: to the others it has failed.
+    /// Records that the mounted rank, which ends without having finalized MPI, has failed to the others.
+    /// Returns `false`, with nothing done, in a run that does not tolerate failures.
     pub(crate) fn ends_as_failed(&mut self, rank: u32) -> bool {
         if !self.run.tolerant {
             return false;

@@ -28,7 +28,7 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// Makes the state of a process that is one rank; `setup` has as many ranks as processes, of which some
+    /// Makes the state of a process that is one rank. `setup` has as many ranks as processes, of which some
     /// may be started while the run goes on: such a process waits here until its rank begins. Its threads
     /// come in through `door`; without one it has one thread.
     pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
@@ -105,7 +105,7 @@ impl Mpi {
         drive(self, &mut process, ending, &mut |_| {})
     }
 
-    /// The rank has ended, with this exit status: does its part until all ranks of the run have.
+    /// Serves the run after the rank has ended, with this exit status, until all ranks of the run have.
     pub fn end_alone(&self, status: i32) -> Ending {
         let mut ending = Ending::default();
         {

@@ -15,11 +15,14 @@
 //! | collectives | instance and member (`Ticket`), and if there is a result | `Mpi::end_collective` |
 //! | collectives with lists of blocks | instance and member | reads its arguments again (`Mode::Leaving`) |
 //!
-//! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks
-//! without a stack use `Mpi::begin_pause` and `end_send`) and both halves of an `MPI_Sendrecv` with one,
-//! calls that make communicators (`begin_comm_dup`, `begin_comm_split` and `end_comm` do not), a collective's
-//! result that is not side by side or of a size of its own, polls that sleep, and who steps back because too
-//! much waits for its receivers.
+//! Some calls still wait within their first half:
+//!
+//! - a send that waits for its match (`MPI_Ssend`, rendezvous; ranks without a stack use `Mpi::begin_pause`
+//!   and `end_send`), and both halves of an `MPI_Sendrecv` with one;
+//! - calls that make communicators (`begin_comm_dup`, `begin_comm_split` and `end_comm` do not);
+//! - a collective whose result is not side by side or of a size of its own;
+//! - polls that sleep;
+//! - a rank that steps back because too much waits for its receivers.
 
 pub(crate) mod abort;
 pub(crate) mod arrivals;

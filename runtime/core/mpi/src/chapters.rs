@@ -35,8 +35,8 @@ pub struct Chapters {
 const COUNT: usize = 6;
 
 impl Chapters {
-    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop
-    /// over clocks, `start_up` how long a spawned rank takes to begin.
+    /// Makes chapters in which nothing is under way. `batch` says whether collectives whose members are all
+    /// here may run in one loop over clocks, `start_up` how long a spawned rank takes to begin.
     pub(crate) fn new(batch: bool, policy: Policy, start_up: Span) -> Chapters {
         Chapters {
             collectives: Collectives::new(batch, policy),
@@ -48,7 +48,7 @@ impl Chapters {
         }
     }
 
-    /// All, by their names.
+    /// Returns all, by their names.
     fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
         [
             (collective::CHAPTER, &self.collectives),
@@ -60,7 +60,7 @@ impl Chapters {
         ]
     }
 
-    /// All, by their names, to change them.
+    /// Returns all, by their names, to change them.
     fn all_mut(&mut self) -> [(ChapterId, &mut dyn Chapter); COUNT] {
         [
             (collective::CHAPTER, &mut self.collectives),
@@ -144,7 +144,7 @@ impl Chapters {
             .fold(false, |any, (_, chapter)| chapter.start_held(messages, objects, agreed) || any)
     }
 
-    /// The mounted rank asks whether these requests are complete.
+    /// Notes that the mounted rank asks whether these requests are complete.
     pub(crate) fn asked(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
         self.all_mut().into_iter().for_each(|(_, chapter)| chapter.asked(messages, objects, requests));
     }

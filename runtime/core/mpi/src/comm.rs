@@ -7,7 +7,7 @@ pub use objects::comm::{Comm, Comms, Consecutive};
 use crate::error::Result;
 
 impl crate::world::Mpi {
-    /// `MPI_Comm_free`, `MPI_Comm_disconnect`: the mounted rank gives its share back.
+    /// Implements `MPI_Comm_free` and `MPI_Comm_disconnect`: the mounted rank gives its share back.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`, see [`Comms::release`].

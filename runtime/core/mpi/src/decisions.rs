@@ -6,10 +6,10 @@
 //!
 //! The result does not depend on the order in which ranks ran. A receive may take a message if the message is
 //! the first of its source that the receive accepts, and the receive the first posted that accepts the
-//! message: that orders receives for any source and named ones among each other.
+//! message. That orders receives for any source and named ones among each other.
 //!
-//! A receive that had to wait for the decision about one before it meets its message no earlier than that one
-//! did, so that nothing that follows from a decision, an acknowledgement to a sender for one, lies before it,
+//! A receive that had to wait for the decision about an earlier receive meets its message no earlier than
+//! that one. So nothing that follows from a decision (an acknowledgement to a sender, say) lies before it,
 //! and a probe sees none earlier. Cancelling gives a message that arrives later back.
 //!
 //! Open decisions are kept from one to the next: only those of ranks to which something happened are found
@@ -179,9 +179,9 @@ impl World {
         (decided, safe.bound())
     }
 
-    /// Returns `true` if the rank of a decision can run, and may reach itself before that: a sender that
-    /// lags or waits for a receive (`-xsim-check`), or a rank that an earlier decision of this pass has woken
-    /// or will once memory that only it reaches has been touched.
+    /// Returns `true` if the rank of a decision can run, and may reach itself before that. Such a rank is a
+    /// sender that lags or waits for a receive (`-xsim-check`), or was woken by an earlier decision of this
+    /// pass. It may also be one that will be woken once memory that only it reaches has been touched.
     // What a rank does to itself takes less than a lookahead.
     #[inline]
     fn may_come_first(&self, decision: &Decision, is_first: bool) -> bool {

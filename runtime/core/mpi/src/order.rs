@@ -1,4 +1,4 @@
-//! What must wait for safe time, and in which order it is decided.
+//! State of what must wait for safe time, and the order in which it is decided.
 
 pub(crate) mod agreeing;
 pub(crate) mod decision;
@@ -36,7 +36,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Nothing is open; so many native processes have to agree.
+    /// Makes an order in which nothing is open; `processes` native processes have to agree.
     pub(crate) fn new(processes: u32, there: u32) -> Order {
         Order {
             polls: FxHashMap::default(),

@@ -15,7 +15,7 @@ const LOOKS_OF_ONE: u64 = 1 << 25;
 const KINDS: usize = 100;
 
 impl World {
-    /// The profile with what is known when the run is over.
+    /// Returns the profile with what is known when the run is over.
     pub fn complete(&self, mut profile: CallProfile) -> CallProfile {
         let links = self.messages.fabric().wire().link_series(self.end_of_run());
         profile.series.links =

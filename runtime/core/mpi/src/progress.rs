@@ -150,7 +150,7 @@ fn approach<R: Runner>(world: &World, ranks: &mut R) {
 }
 
 impl Ending {
-    /// Nothing can go on. `site` returns where the program makes the call that a rank is in.
+    /// Reports that nothing can go on. `site` returns where the program makes the call that a rank is in.
     pub(crate) fn deadlocked(&mut self, world: &mut World, site: &mut dyn FnMut(u32) -> Option<String>) {
         // Of several processes all tell what they know, whatever the one with the network says of that.
         let report = crate::deadlock::report(world, site);

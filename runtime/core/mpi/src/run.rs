@@ -1,11 +1,11 @@
-//! How a run goes as a whole: who has ended, whether somebody aborted it.
+//! State of a run as a whole: who has ended, and who has aborted it.
 
 use engine::Time;
 use failure::FailurePlan;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Why a run ends before its ranks do.
+/// The reason why a run ends before its ranks do.
 #[derive(Clone, Debug)]
 pub struct Abort {
     /// From when ranks stop at their next call.
@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Nobody has begun.
+    /// Makes a run in which no rank has begun.
     pub(crate) fn new(plan: FailurePlan, tolerant: bool) -> Run {
         let limit = plan.first().map_or(Time::MAX, |first| first.at);
         Run {

@@ -1,4 +1,4 @@
-//! What the main loop drives: the ranks of this process, whatever they are.
+//! Runners, which the main loop drives: the ranks of this process, whatever they are.
 //!
 //! Ranks are programs on stacks of their own (`rank::Ranks`), the process itself ([`crate::alone`]), or state
 //! machines without a stack (the crate `workload`). The loop is compiled for each of them: a switch goes
@@ -15,7 +15,7 @@ pub enum Outcome {
     Blocked,
     /// It has ended.
     Finished {
-        /// Its exit status.
+        /// The exit status.
         status: i32,
     },
     /// It goes on where the main loop was called: on the process's own stack.
@@ -40,8 +40,8 @@ pub trait Runner {
         None
     }
 
-    /// `rank` is one of the next to run, and `later` runs some switches behind it: what resuming the first
-    /// will touch may be fetched, and of the other where that is. Asked for only where there are so many
+    /// Prefetches for `rank`, one of the next to run, and `later`, which runs some switches behind it: what
+    /// resuming the first will touch, and of the other where that is. Asked for only where there are so many
     /// ranks that these have left the cache.
     #[inline(always)]
     fn prefetch(&mut self, rank: u32, later: u32) {

@@ -56,7 +56,7 @@ impl World {
             && !self.chapters.has_work()
     }
 
-    /// The mounted rank steps back: others may come first.
+    /// Lets others come first, as the mounted rank steps back.
     pub(crate) fn end_turn(&mut self) {
         self.order.decisions.turn = None;
     }
@@ -93,7 +93,7 @@ impl World {
         true
     }
 
-    /// A receive for any source takes its message.
+    /// Gives a receive for any source its message.
     pub(crate) fn decide_receive(&mut self, decision: &Decision) {
         let What::Receive(receive, message) = decision.what else { return };
         let meets = self.meets(decision);
@@ -103,9 +103,9 @@ impl World {
         self.decided_until(decision.rank, meets);
     }
 
-    /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets
-    /// its message then or later, and a blocked rank sees no message earlier, for else that would have been
-    /// decided before.
+    /// Records that a receive of `rank` for any source was decided or cancelled at `time`. A receive that had
+    /// to wait for that meets its message then or later. A blocked rank sees no message earlier, for else
+    /// that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
         self.have_owners();
         let floor = &mut self.order.decisions.floors[(rank - self.messages.ranks().first()) as usize];

@@ -15,7 +15,7 @@ pub enum Whose {
 /// A block: its place in the program (a number of [`Samples::place`]) and who shares its samples.
 pub type Block = (u32, Whose);
 
-/// When a block has run often enough.
+/// Conditions under which a block has run often enough.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Enough {
     /// At least so many samples.
@@ -76,7 +76,7 @@ impl Samples {
         let account = self.accounts.get(&block)?;
         account.is(enough).then(|| Span::from_ps(account.mean.round() as u64))
     }
-    /// `rank`, which has computed for `computed` so far, begins to run a block.
+    /// Begins a block of `rank`, which has computed for `computed` so far.
     pub fn begin(&mut self, rank: u32, block: Block, computed: Span) {
         self.open.entry(rank).or_default().push((block, computed));
     }

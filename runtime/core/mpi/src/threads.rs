@@ -1,8 +1,8 @@
 //! Threads that call MPI at once, where a process is one rank (`MPI_THREAD_MULTIPLE`; MPI 5.0 section 11.6).
 //!
-//! One thread at a time is inside. All share the rank's clock. One that is blocked sets aside what it waits
-//! for, and one of the blocked threads does the rank's work, as a process with one thread does within its
-//! wait: it lets others in when they knock, and instead of sleeping.
+//! One thread at a time is inside. All share the rank's clock. A blocked thread sets aside what it waits for.
+//! One of the blocked threads does the rank's work, as a process with one thread does within its wait: it
+//! lets others in when they knock, and instead of sleeping.
 //!
 //! The host decides in which order threads find what, as on any machine; a process in which one thread calls
 //! goes none of these ways.
@@ -55,7 +55,7 @@ impl Mpi {
         door.goes_on();
     }
 
-    /// Does what there is to do until a blocked thread may be able to go on.
+    /// Serves the run until a blocked thread may be able to go on.
     fn serve_threads(&self, ending: &mut Ending) -> Left {
         self.world().block_for_threads();
         let left = self.serve(ending);
@@ -136,7 +136,7 @@ impl World {
         self.mark_dirty(me);
     }
 
-    /// The rank goes on, `woken` or because somebody is to be let in.
+    /// Unblocks the rank, `woken` or because a thread is to be let in.
     fn unblock_for_threads(&mut self, woken: bool) {
         let me = self.messages.me();
         self.order.polls.remove(&me);

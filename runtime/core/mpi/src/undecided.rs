@@ -5,19 +5,19 @@
 //!
 //! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next
 //! poll at an instant whose decision was made alone. Only what is neither makes its rank step back: so most
-//! polls in vain cost no switch. What asks for the completion of a synchronous send always steps back where
+//! failed polls cost no switch. What asks for the completion of a synchronous send always steps back where
 //! there is lookahead, because when that is may be an open decision of its receiver.
 //!
-//! # Polls in vain
+//! # Failed polls
 //!
-//! While no computation is charged a rank pays nothing for 64 polls in vain or readings of a clock in a row,
-//! and then a little for each. If it has done nothing else by then, no other call and no look at a clock, it
-//! is parked once its questions repeat, and goes on at the instant at which the first of all that it asked
+//! While no computation is charged a rank pays nothing for 64 failed polls or readings of a clock in a row,
+//! and then a little for each. If it has done nothing else by then, no other call and no reading of a clock,
+//! it is parked once its questions repeat. It goes on at the instant at which the first of all its questions
 //! since can be answered with yes.
 //!
-//! If nothing else can happen, the parked rank with the least clock goes on polling instead, 1,000 times and
-//! twice as often each time that this is in vain (up to 16,000), because it may compute between its polls and
-//! send in the end. After ten million such polls without a message all are taken to poll for ever.
+//! If nothing else can happen, the parked rank with the least clock goes on polling instead, because it may
+//! compute between its polls and send in the end. It polls 1,000 times, and twice as often after each failure
+//! (up to 16,000). After ten million such polls without a message all are taken to poll for ever.
 //!
 //! A rank that does other things between its polls is parked after 100,000, and then for its present question
 //! alone. Where computation is charged, time passes at each poll, all of them are made, and no rank is
@@ -227,10 +227,10 @@ impl World {
         self.mark_dirty(rank);
     }
 
-    /// Takes the message from a receive of the mounted rank that has it already though it arrives only after
-    /// the rank's clock, because its sender ran ahead: it is unexpected again, before those that its sender
-    /// sent later. False if there is no such message, or it cannot be undone: the sender was told of the
-    /// match, or part of the message is gone.
+    /// Takes the message back from a receive of the mounted rank if it arrives only after the rank's clock,
+    /// because its sender ran ahead. It is unexpected again, before those that its sender sent later. Returns
+    /// `false` if there is no such message, or it cannot be undone: the sender was notified of the match, or
+    /// part of the message is gone.
     ///
     /// O(messages that wait for the rank).
     // Ranks run ahead of each other, so that a receive may have a message that lies in its rank's future: as

@@ -152,7 +152,7 @@ impl Mpi {
         self.guarded.get()
     }
 
-    /// Has threads told apart from now on. Returns `true` the first time.
+    /// Guards the state from now on, for several threads. Returns `true` the first time.
     pub fn guard(&self) -> bool {
         !self.guarded.replace(true)
     }
@@ -185,8 +185,8 @@ impl Mpi {
 }
 
 impl World {
-    /// The mounted rank starts a thread: returns `true` if work of threads beside its own should take time,
-    /// and takes none.
+    /// Notes that the mounted rank starts a thread. Returns `true` if work of threads beside its own should
+    /// take time, and takes none.
     pub fn note_helper(&mut self) -> bool {
         let measured = matches!(self.messages.ranks().compute(), Compute::Measured { .. });
         if measured {

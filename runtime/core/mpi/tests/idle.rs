@@ -1,4 +1,4 @@
-//! What a rank costs before it does anything, counted byte by byte.
+//! Cost of a rank before it does anything, counted byte by byte.
 
 use mpi::wire::Wire;
 use mpi::{Mpi, Setup};

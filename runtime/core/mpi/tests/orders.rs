@@ -50,8 +50,8 @@ fn agrees(program: &Program, machine: &str, processes: u32, cancels: bool) {
     assert_eq!(found, expected, "{machine} on {processes} processes, matches held: {cancels}");
 }
 
-/// A rank that waits for the first of two goes on when that is there, after what else is decided at that
-/// instant, whether or not it is known by then when the second will come.
+/// A rank that waits for the first of two goes on when that is there, after everything else that is decided
+/// at that instant. The second's arrival may be known by then or not.
 #[test]
 fn an_answer_does_not_rest_on_what_arrives_later() {
     let message = |to, tag| Op::Send { to, tag, bytes: 0, synchronous: false };

@@ -1,5 +1,5 @@
-//! Waits and tests for any of many requests, held beside a pass over all of them from the place behind the
-//! one that the rank found last: whatever the program puts into which place between its calls.
+//! Waits and tests for any of many requests, compared with a pass over all of them from the index behind the
+//! one that the rank found last. The program may put anything at any index between its calls.
 
 use engine::{Span, Time};
 use mpi::handle::{COMM_WORLD, REQUEST_NULL};
@@ -17,7 +17,7 @@ use rank::Addr;
 use std::rc::Rc;
 
 /// Requests up to which the first that is complete is looked for from the first of all on.
-const FEW: usize = 64;
+const MAX_SCANNED_FROM_FIRST: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -94,7 +94,7 @@ impl Alone<'_> {
     /// Returns what a pass over all of the first `many` requests finds, in its order: the place, and when.
     /// `None` if none is known to complete.
     fn pass(&self, many: usize) -> Option<(usize, Time)> {
-        let from = if many > FEW && self.behind < many { self.behind } else { 0 };
+        let from = if many > MAX_SCANNED_FROM_FIRST && self.behind < many { self.behind } else { 0 };
         let world = self.mpi.world();
         let clock = world.messages.clock(0);
         let known = (from..many).chain(0..from).filter_map(|place| {
@@ -109,7 +109,7 @@ impl Alone<'_> {
 
     fn note(&mut self, many: usize, index: i32) {
         self.found.push((index, self.clock()));
-        if index != UNDEFINED && many > FEW {
+        if index != UNDEFINED && many > MAX_SCANNED_FROM_FIRST {
             self.behind = index as usize + 1;
         }
     }

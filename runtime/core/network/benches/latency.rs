@@ -1,4 +1,4 @@
-//! What it costs to ask how long a message takes: `cargo bench -p xsim-network`.
+//! Cost of computing how long a message takes: `cargo bench -p xsim-network`.
 
 use network::{Endpoint, Machine};
 use std::hint::black_box;

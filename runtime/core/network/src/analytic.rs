@@ -27,10 +27,10 @@ pub(crate) struct AnalyticLevel {
 
 /// A hierarchy of topologies without contention.
 ///
-/// An endpoint's number is `(x_0 * n_1 + x_1) * n_2 + x_2 ...`, x_i its place in level i (outermost first)
-/// and n_i that level's size. Two endpoints meet in the outermost level where their places differ: the
-/// message takes that level's hops between the two places, and in every level further in the hops from the
-/// source's place out to the gateway and from the gateway in to the destination's.
+/// An endpoint's number is `(x_0 * n_1 + x_1) * n_2 + x_2 ...`, x_i its index in level i (outermost first)
+/// and n_i that level's size. Two endpoints meet in the outermost level where their indices differ. The
+/// message takes that level's hops between the two indices. In every level further in it takes the hops from
+/// the source's index out to the gateway and from the gateway in to the destination's.
 ///
 /// The bandwidth is the least of all levels in which it takes at least one hop. A message that takes no hop
 /// at all (to the same endpoint) costs s/b of the innermost level. The level in which the two meet adds its

@@ -4,7 +4,7 @@
 //! `parse` reads a specification, `PacketSpec::build` makes a network for ranks; the module `traffic` drives
 //! one by synthetic patterns, on several threads. The model is described in `docs/reference/packets.md`.
 //!
-//! One event is enough for each router that a packet passes without waiting: when its head can be routed, the
+//! One event is enough for each router that a packet passes without waiting. When its head can be routed, the
 //! output's link and credit are taken if they are free, and the event at the next router follows. Only an
 //! output with waiting packets is woken, when its link or a credit becomes free. Credits on their way back
 //! are notes with a time and not events.

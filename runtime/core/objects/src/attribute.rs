@@ -182,7 +182,7 @@ impl Attributes {
         Attributes { keys: Shared::new(naming), values: FxHashMap::default() }
     }
 
-    /// `MPI_*_create_keyval`
+    /// Implements `MPI_*_create_keyval`.
     pub fn create_key(&mut self, rank: u32, keyval: Keyval) -> Result<i32> {
         let mut hasher = FxHasher::default();
         keyval.hash(&mut hasher);
@@ -191,7 +191,7 @@ impl Attributes {
             .map(|key| key as i32)
     }
 
-    /// `MPI_*_free_keyval`; attributes with the key stay until they are deleted.
+    /// Implements `MPI_*_free_keyval`; attributes with the key stay until they are deleted.
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, or of another kind of object.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// A communicator.
 // O(1) but for irregular groups: a rank's number in it is computed, never stored.
 pub struct Comm {
-    /// Its context: messages match within it only.
+    /// The context: messages match within it only.
     pub context: u32,
     /// The (local) group.
     pub group: Rc<Group>,
@@ -145,8 +145,8 @@ pub struct Comms {
 }
 
 impl Comms {
-    /// `MPI_COMM_WORLD` of the first `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with
-    /// the ranks `own`.
+    /// Makes `MPI_COMM_WORLD` of the first `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes`
+    /// with the ranks `own`.
     pub fn new(ranks: u32, own: (u32, u32), (process, processes): (u32, u32)) -> Comms {
         let mut slab = Slab::default();
         slab.insert(Comm {
@@ -290,7 +290,7 @@ impl Comms {
     pub fn continue_contexts(&mut self, context: Option<u32>) -> Option<u32> {
         context.map(|context| std::mem::replace(&mut self.contexts, context))
     }
-    /// After [`continue_contexts`](Self::continue_contexts).
+    /// Restores the contexts after [`continue_contexts`](Self::continue_contexts).
     pub fn restore_contexts(&mut self, before: Option<u32>) {
         if let Some(before) = before {
             self.contexts = before;
@@ -355,8 +355,9 @@ impl Comms {
             |comm: &Comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some());
         self.slab.iter().find(|(_, comm)| is_of(comm)).map(|(index, _)| index)
     }
-    /// One member frees it. Whether it was the last one of this process: then object and index, and both
-    /// sides of an intercommunicator, go with the next [`Comms::remove_freed`] that may take them; O(1).
+    /// Frees it for one member. Returns `true` if it was the last one of this process: then object and index,
+    /// and both sides of an intercommunicator, go with the next [`Comms::remove_freed`] that may take them.
+    /// O(1).
     ///
     /// # Errors
     /// `MPI_ERR_COMM` for a predefined communicator, and for one that the mounted rank does not have.
@@ -403,13 +404,13 @@ impl Comms {
         }
         gone
     }
-    /// `MPI_Comm_set_name`.
+    /// Implements `MPI_Comm_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
         self.index(handle)?;
         self.names.set(rank, handle, name);
         Ok(())
     }
-    /// `MPI_Comm_get_name`.
+    /// Implements `MPI_Comm_get_name`.
     pub fn name(&self, rank: u32, handle: usize) -> Result<&[u8]> {
         if handle == COMM_NULL {
             return Ok(b"MPI_COMM_NULL");

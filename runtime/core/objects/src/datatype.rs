@@ -1,9 +1,9 @@
 //! Datatypes (MPI 5.0 chapter 5): what a buffer's bytes are, and how they are packed.
 //!
-//! A [`Datatype`] is immutable and shared. It keeps the [`Constructor`] that made it (for
-//! envelope, contents, element counts and signatures) and a [`layout::Layout`]: the type map
-//! compiled to nested loops over contiguous blocks, with neighbours merged, which is all that
-//! packing reads. Sizes are in bytes; displacements, bounds and extents in signed bytes.
+//! A [`Datatype`] is immutable and shared. It keeps the [`Constructor`] that made it, for envelope, contents,
+//! element counts and signatures. Packing reads only its [`layout::Layout`]: the type map compiled to nested
+//! loops over contiguous blocks, with neighbours merged. Sizes are in bytes; displacements, bounds and
+//! extents in signed bytes.
 
 mod array;
 mod bounds;
@@ -63,13 +63,13 @@ pub struct Datatype {
 }
 
 impl Datatype {
-    /// Distance between consecutive instances in a buffer, bytes.
+    /// Returns the distance between consecutive instances in a buffer, bytes.
     #[inline]
     pub fn extent(&self) -> i64 {
         self.ub - self.lb
     }
 
-    /// Distance between the first and the last byte of data.
+    /// Returns the distance between the first and the last byte of data.
     pub fn true_extent(&self) -> i64 {
         self.true_ub - self.true_lb
     }
@@ -86,8 +86,8 @@ impl Datatype {
         self.layout.walk_many(count, self.extent(), sink);
     }
 
-    /// [`walk`](Self::walk) over the blocks that hold the packed bytes `range` alone, of as many instances as
-    /// that takes.
+    /// Visits as [`walk`](Self::walk) does the blocks that hold the packed bytes `range` alone, of as many
+    /// instances as that takes.
     #[inline]
     pub fn walk_range(&self, range: std::ops::Range<u64>, sink: &mut impl layout::Sink) {
         self.layout.walk_many_range(self.extent(), range, sink);

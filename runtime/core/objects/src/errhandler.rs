@@ -68,7 +68,7 @@ impl Errhandlers {
         Errhandlers { table, set: FxHashMap::default(), fatal, return_ }
     }
 
-    /// `MPI_*_create_errhandler`
+    /// Implements `MPI_*_create_errhandler`.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a null function.
@@ -94,7 +94,7 @@ impl Errhandlers {
         self.table.intern(rank, hasher.finish(), |have| *have == *handler, || Ok(handler.clone()))
     }
 
-    /// `MPI_Errhandler_free`; objects keep the handler they have. Freeing a predefined one, which
+    /// Implements `MPI_Errhandler_free`; objects keep the handler they have. Freeing a predefined one, which
     /// `MPI_*_get_errhandler` returns, does nothing.
     pub fn free(&mut self, rank: u32, handle: usize) -> Result {
         if matches!(handle, ERRORS_ARE_FATAL | ERRORS_ABORT | ERRORS_RETURN) {
@@ -103,7 +103,7 @@ impl Errhandlers {
         self.table.release(rank, handle).map(|_| ())
     }
 
-    /// `MPI_*_set_errhandler`
+    /// Implements `MPI_*_set_errhandler`.
     ///
     /// # Errors
     /// `MPI_ERR_ERRHANDLER` for an invalid handle, `MPI_ERR_ARG` for one made for another kind of object.
@@ -137,8 +137,8 @@ impl Errhandlers {
         self.set.contains_key(&place)
     }
 
-    /// `MPI_*_get_errhandler`: a handle, which the program frees on its own; the same value that
-    /// the program set, while it has it.
+    /// Implements `MPI_*_get_errhandler`. Returns a handle, which the program frees on its own; the same
+    /// value that the program set, while it has it.
     pub fn get(&mut self, place: Place) -> Result<usize> {
         match self.set.get(&place).cloned() {
             None if place.0 == ObjectKind::File => Ok(ERRORS_RETURN),

@@ -16,7 +16,7 @@ pub struct File {
     pub comm: usize,
     /// Access mode: the bits `MPI_MODE_*` with which it was opened.
     pub amode: i32,
-    /// Its name on the host.
+    /// The name on the host.
     pub name: Rc<str>,
     /// The rank (world number) whose process decides what has an order: that of the first member.
     pub home: u32,

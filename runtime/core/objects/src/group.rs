@@ -73,7 +73,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// `count` world ranks from `first` on, `stride` (not 0) apart.
+    /// Makes the group of `count` world ranks from `first` on, `stride` (not 0) apart.
     pub fn range(first: u32, stride: i64, count: u32) -> Rc<Group> {
         debug_assert!(stride != 0 && (count == 0 || i64::from(first) + stride * (i64::from(count) - 1) >= 0));
         // One form for each set: `same` compares first and stride.
@@ -95,7 +95,7 @@ impl Group {
         Group::range(world_rank, 1, 1)
     }
 
-    /// `MPI_GROUP_EMPTY`
+    /// Returns `MPI_GROUP_EMPTY`.
     pub fn empty() -> Rc<Group> {
         Group::range(0, 1, 0)
     }
@@ -224,7 +224,7 @@ impl Group {
         (0..self.size).map(|rank| self.world_rank(rank))
     }
 
-    /// First world rank and stride, where the group is an arithmetic progression.
+    /// Returns the first world rank and stride, where the group is an arithmetic progression.
     pub fn as_range(&self) -> Option<(u32, i64)> {
         match self.members {
             Members::Range { first, stride } => Some((first, stride)),
@@ -271,7 +271,7 @@ impl Group {
         }
     }
 
-    /// `MPI_Group_compare`
+    /// Implements `MPI_Group_compare`.
     pub fn compare(&self, other: &Group) -> GroupComparison {
         if self.same(other) {
             GroupComparison::Ident
@@ -282,7 +282,7 @@ impl Group {
         }
     }
 
-    /// `MPI_Group_translate_ranks` for one rank: `MPI_PROC_NULL` stays, a stranger is
+    /// Implements `MPI_Group_translate_ranks` for one rank: `MPI_PROC_NULL` stays, a stranger is
     /// `MPI_UNDEFINED`.
     ///
     /// # Errors
@@ -310,7 +310,8 @@ impl Group {
     }
 }
 
-/// First member and stride of an arithmetic progression (an empty or single one has stride 1).
+/// Returns the first member and stride of an arithmetic progression (an empty or single one has stride 1);
+/// `None` if the ranks are none.
 fn progression(ranks: &[u32]) -> Option<(u32, i64)> {
     match ranks {
         [] => Some((0, 1)),

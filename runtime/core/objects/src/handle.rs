@@ -28,7 +28,7 @@ pub fn encode(index: u32) -> usize {
     FIRST + ((index as usize) << 4)
 }
 
-/// The index in a handle made by [`encode`], if it can be one.
+/// Returns the index in a handle made by [`encode`], if it can be one.
 #[inline]
 pub fn decode(handle: usize) -> Option<u32> {
     (handle >= FIRST && handle & 15 == 0).then(|| ((handle - FIRST) >> 4) as u32)

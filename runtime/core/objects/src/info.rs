@@ -32,7 +32,7 @@ fn check_key(key: &str) -> Result {
 }
 
 impl Info {
-    /// `MPI_Info_set`
+    /// Implements `MPI_Info_set`.
     ///
     /// # Errors
     /// `MPI_ERR_INFO_KEY` and `MPI_ERR_INFO_VALUE` for an empty key and what is too long.
@@ -55,7 +55,7 @@ impl Info {
         Ok(())
     }
 
-    /// `MPI_Info_get_string`; none where the key is not set.
+    /// Implements `MPI_Info_get_string`. Returns `None` where the key is not set.
     ///
     /// # Errors
     /// `MPI_ERR_INFO_KEY` for an empty or too long key.
@@ -64,7 +64,7 @@ impl Info {
         Ok(self.pairs.iter().find(|pair| &*pair.0 == key).map(|pair| &*pair.1))
     }
 
-    /// `MPI_Info_delete`
+    /// Implements `MPI_Info_delete`.
     ///
     /// # Errors
     /// `MPI_ERR_INFO_NOKEY` where the key is not set.
@@ -82,7 +82,7 @@ impl Info {
         }
     }
 
-    /// `MPI_Info_get_nkeys`
+    /// Implements `MPI_Info_get_nkeys`.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -92,7 +92,7 @@ impl Info {
         self.pairs.is_empty()
     }
 
-    /// `MPI_Info_get_nthkey`
+    /// Implements `MPI_Info_get_nthkey`.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for an index that is not below the number of keys.
@@ -167,7 +167,7 @@ impl Infos {
         self.table.get_mut(rank, handle)
     }
 
-    /// `MPI_Info_free`
+    /// Implements `MPI_Info_free`.
     pub fn free(&mut self, rank: u32, handle: usize) -> Result {
         self.refuse_env(handle, "freed; remove the call")?;
         self.table.remove(rank, handle).map(|_| ())

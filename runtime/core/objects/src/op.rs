@@ -142,7 +142,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// `MPI_Op_commutative`
+    /// Implements `MPI_Op_commutative`.
     pub fn commutative(&self) -> bool {
         match self {
             Op::Predefined(_) => true,

@@ -43,7 +43,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// `MPI_Session_init`: the handle.
+    /// Implements `MPI_Session_init`. Returns the handle.
     pub fn open(&mut self, rank: u32, threads: i32) -> usize {
         *self.open.entry(rank).or_default() += 1;
         handle::encode(self.slab.insert(Session { owner: rank, threads }))
@@ -88,7 +88,7 @@ impl Sessions {
         self.open.contains_key(&rank)
     }
 
-    /// `MPI_Session_finalize`. What was derived from the session is no longer its own.
+    /// Implements `MPI_Session_finalize`. What was derived from the session is no longer its own.
     ///
     /// # Errors
     /// `MPI_ERR_SESSION`.

@@ -33,7 +33,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// `MPI_Topo_test`'s answer, with the standard ABI's value.
+    /// Returns the result of `MPI_Topo_test`, with the standard ABI's value.
     pub fn kind(&self) -> i32 {
         match self {
             Topology::Cart(_) => abi::MPI_CART,
@@ -79,7 +79,7 @@ impl Topology {
         }
     }
 
-    /// The destinations alone.
+    /// Lists the destinations alone.
     pub fn destinations(&self, me: u32, list: &mut Vec<u32>) {
         match self {
             Topology::DistGraph(edges) => {

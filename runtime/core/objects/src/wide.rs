@@ -63,7 +63,7 @@ impl Unpacked {
         normalise(negative, biased.max(1) - MAX_EXPONENT, significand << (TOP - (bits - 1)))
     }
 
-    /// To a sign, a biased exponent and a significand of `bits` with explicit leading bit.
+    /// Rounds to a sign, a biased exponent and a significand of `bits` with explicit leading bit.
     fn round(self, bits: i32) -> (bool, i32, u128) {
         match self {
             Nan => (false, 0x7fff, 3 << (bits - 2)),

@@ -113,17 +113,17 @@ impl DerefMut for Wins {
 }
 
 impl Wins {
-    /// `MPI_Win_set_name`.
+    /// Implements `MPI_Win_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) {
         self.names.set(rank, handle, name);
     }
 
-    /// `MPI_Win_get_name`: empty until it is set.
+    /// Implements `MPI_Win_get_name`: empty until it is set.
     pub fn name(&self, rank: u32, handle: usize) -> &[u8] {
         self.names.get(rank, handle).unwrap_or_default()
     }
 
-    /// A rank gives the window back.
+    /// Forgets a rank that gives the window back.
     pub fn forget(&mut self, rank: u32, handle: usize) {
         self.names.remove(rank, handle);
         self.all.forget(rank, handle);

@@ -6,8 +6,8 @@
 //! have gone on by then, or not, as the host pleases.
 //!
 //! So in a program that can cancel such a match is deferred until the owner's clock or safe time has passed
-//! the arrival: it is one more thing to be decided in the order of time. Receives for which their rank is
-//! blocked are not deferred: it cannot cancel them any more.
+//! the arrival. It is decided like all else in the order of time. Receives for which their rank is blocked
+//! are not deferred: it cannot cancel them any more.
 
 use crate::transit::Transit;
 use engine::Time;

@@ -8,8 +8,8 @@
 //! | [`Payloads::put`] | wherever it is | the receive's buffer | they meet, or the receiver runs |
 //! | [`Payloads::unload`] | wherever it is | the mounted rank's buffer, laid out | the receiver runs |
 //!
-//! Nothing else in this crate moves a message's bytes (`tests/structure.rs` counts): what a payload may do at
-//! a place (its rank mounted or not, its sender gone on or not) is decided by who calls these.
+//! Nothing else in this crate moves a message's bytes (`tests/structure.rs` counts). The callers decide what
+//! a payload may do at a point: its rank is mounted or not, its sender has gone on or not.
 
 use crate::node::{Node, flag};
 use crate::payload::Pool;

@@ -5,7 +5,7 @@
 //! general path (`point_to_point/`, `meeting.rs`) does, which serves all that is not plain, errors included.
 //!
 //! In a run without payloads ([`Payloads::are_carried`]) buffers have no address, and a message of any length
-//! is what a short one is elsewhere: nothing of it has to be moved, and nothing kept that would be read
+//! is what a short one is elsewhere. Nothing of it has to be moved, and nothing kept that would be read
 //! ahead.
 
 use crate::envelope::{Envelope, Pattern};

@@ -12,8 +12,8 @@ const UPCOMING: usize = 3;
 /// short, and early ranks finish before late ones start. A sender that ran far ahead of its
 /// receivers is taken only when nobody else can run, the one with the least clock first.
 ///
-/// With very many ranks, what a rank needs is in memory rather than in cache, above all what it needs of
-/// itself: then the last woken do not run at once but after the few that are [upcoming](Ready::upcoming), so
+/// With very many ranks, the data of a rank is in memory rather than in cache, above all what it needs of
+/// itself. Then the last woken do not run at once but after the few that are [upcoming](Ready::upcoming), so
 /// that there is time to fetch it.
 #[derive(Default)]
 pub struct Ready {

@@ -28,7 +28,7 @@ impl Ready {
 }
 
 impl Payloads {
-    /// Settles what becomes of a message's payload when no receive is there: it stays where it is, or is
+    /// Settles what becomes of a message's payload when no receive is there. It stays where it is, or is
     /// copied if the sender's request will not keep it or it cannot be read there while others run.
     // Memory that only a mounted rank reaches (its stack, its globals, where ranks have images of their own)
     // belongs to another rank as soon as that runs.

@@ -1,5 +1,6 @@
-//! The memory that operations touch: which of it two of them share (MPI 5.0 sections 3.7.2 and 6.1: what an
-//! operation that is not complete writes nobody else may touch, and what it reads nobody may write).
+//! The memory that operations touch, and which of it two of them share. No one else may touch what an
+//! operation that is not complete writes, and no one may write what it reads (MPI 5.0 sections 3.7.2 and
+//! 6.1).
 //!
 //! Only findings ask (`-xsim-check`); messages know nothing of it.
 

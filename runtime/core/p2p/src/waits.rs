@@ -1,5 +1,5 @@
-//! Records of who keeps whom waiting, made while a recorder wants to know (`-xsim-profile`): when each
-//! message left and who sent it, when the receive was posted that a sender waited for, when the members of a
+//! Records of who keeps whom waiting, made for a recorder (`-xsim-profile`). They have when each message left
+//! and who sent it, when the receive was posted that a sender waited for, and when the members of a
 //! collective entered it.
 //!
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Watch`] has none of it, and the way of

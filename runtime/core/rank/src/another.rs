@@ -146,7 +146,7 @@ fn bring_in(path: &Path, common: &Common) -> Result<(Another, String), String> {
     Ok((Another { globals, has_libraries, life, left_behind }, name.to_string_lossy().into_owned()))
 }
 
-/// Has the libraries of which the first program's ranks have clones copied for others.
+/// Copies the libraries of which the first program's ranks have clones, for others.
 fn leave_behind(common: &Common) -> Result<Swapped, String> {
     let private = Private::of(&common.cloned);
     add_swapped(private.regions.iter().map(|region| region.range.clone()).collect());
@@ -168,7 +168,7 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<CString> {
     Ok(CString::new(format!("/proc/self/fd/{}", file.into_raw_fd())).expect("a number has no null byte"))
 }
 
-/// Has the loader load it; all that it needs of others is looked up now.
+/// Loads it with the loader; all that it needs of others is looked up now.
 fn open(name: &CStr) -> Result<(), String> {
     // SAFETY: the file's constructors are hidden from the loader; those of libraries that come with it run as
     // with any library.
@@ -228,8 +228,8 @@ fn begin(entry: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// An entry point asks the C library to begin: does not return if that is another program's, of which nothing
-/// else is to run.
+/// Handles an entry point that asks the C library to begin. It does not return if that is another program's,
+/// of which nothing else is to run.
 pub fn begun(main: Main, init: Option<Constructor>) {
     let probing = state(|state| {
         if state.probing {

@@ -19,7 +19,7 @@ const EXACT: u32 = 64;
 /// Units of a segment.
 const SEGMENT: u32 = 4096;
 /// Bytes without which no arena is tried.
-const LEAST: usize = 1 << 30;
+const MIN_ARENA_BYTES: usize = 1 << 30;
 /// Larger records, in units, lie at the other end of the mapping, in no segment.
 const SMALL: u32 = 256;
 /// Free large records are joined when they are this part of all that large records have taken.
@@ -92,7 +92,7 @@ impl Arena {
         // With as much again there is a hole for the largest record between any others.
         let bytes = bytes.saturating_mul(2).clamp(1 << 20, unit << 32).next_multiple_of(LARGE_PAGE);
         // Little of it is ever used, so less will do.
-        let (base, bytes) = reserve_up_to(bytes, LEAST).map_err(|bytes| {
+        let (base, bytes) = reserve_up_to(bytes, MIN_ARENA_BYTES).map_err(|bytes| {
             format!(
                 "cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit",
                 bytes >> 20

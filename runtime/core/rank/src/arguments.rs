@@ -25,7 +25,7 @@ impl ArgumentVector {
         &self.strings
     }
 
-    /// Number of arguments, as `main` gets it.
+    /// Returns the number of arguments, as `main` gets it.
     pub(crate) fn count(&self) -> i32 {
         self.strings.len() as i32
     }

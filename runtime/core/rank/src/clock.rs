@@ -35,7 +35,7 @@ pub fn publish(time: Time) {
     }
 }
 
-/// Virtual time since the start as whole nanoseconds.
+/// Returns the virtual time since the start as whole nanoseconds; `None` outside ranks.
 pub fn now_ns() -> Option<u64> {
     now().map(|time| time.as_ps() / PS_PER_NS)
 }

@@ -1,4 +1,4 @@
-//! How ranks are to be run.
+//! Configuration of ranks.
 
 use std::time::Duration;
 

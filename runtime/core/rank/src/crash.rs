@@ -27,8 +27,8 @@ static REPORTING: AtomicBool = AtomicBool::new(false);
 /// The function that gets the exit status before the process ends, a `fn(i32)`; 0 for none.
 static LAST_WORDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Has this called with the exit status when the process ends by a crash. It does only what a signal handler
-/// may do.
+/// Sets the function that is called with the exit status when the process ends by a crash. It does only what
+/// a signal handler may do.
 pub fn set_last_words(say: fn(i32)) {
     LAST_WORDS.store(say as usize, Relaxed);
 }
@@ -43,7 +43,7 @@ pub(crate) fn begin(first: u32) {
     take_signals();
 }
 
-/// Has crashes reported here.
+/// Installs the handlers that report crashes here.
 pub fn take_signals() {
     for (signal, ..) in SIGNALS {
         // SAFETY: the handler has the signature that SA_SIGINFO asks for.

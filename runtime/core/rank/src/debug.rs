@@ -1,10 +1,10 @@
 //! A table in memory in which a debugger finds the ranks: its meaning does not depend on this library's debug
 //! information.
 //!
-//! `cli/debug.py` reads it. A rank that does not run is a place, that is, a slot and a depth: its stack
-//! pointer is so far below the slot's top, and there lie the address at which it goes on and the registers
-//! that a switch (`stack/switch.rs`) keeps (the address, `rbx`, `rbp`; two instructions of one byte at that
-//! address take the registers back).
+//! `cli/debug.py` reads it. A rank that does not run is a slot and a depth: its stack pointer is so far below
+//! the slot's top. There lie the address at which it goes on and the registers that a switch
+//! (`stack/switch.rs`) keeps (the address, `rbx`, `rbp`). Two instructions of one byte at that address take
+//! the registers back.
 
 use crate::now;
 use crate::ranks::StackPosition;

@@ -14,10 +14,10 @@
 use crate::lines::LINE;
 
 /// Most lines that are saved this way.
-pub(crate) const MOST: usize = 256;
+pub(crate) const MAX_LINES: usize = 256;
 /// Lines for which one number says which of them differ.
 pub(crate) const GROUP: usize = 16;
-pub(crate) const GROUPS: usize = MOST / GROUP;
+pub(crate) const GROUPS: usize = MAX_LINES / GROUP;
 const LANES: usize = LINE / 4;
 
 /// Set of lines that differ: bit `k` of number `g` is line `16 g + k`.
@@ -31,7 +31,7 @@ pub(crate) struct MemoryDelta {
     pub(crate) dirty: Lines,
     /// The lanes of each line that differs; one more, since the next one is written before it is known to
     /// differ.
-    masks: [u16; MOST + 1],
+    masks: [u16; MAX_LINES + 1],
     /// Lines and lanes that differ.
     count: usize,
     lanes: usize,
@@ -40,7 +40,7 @@ pub(crate) struct MemoryDelta {
 
 impl MemoryDelta {
     pub(crate) const fn none() -> MemoryDelta {
-        MemoryDelta { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
+        MemoryDelta { dirty: [0; GROUPS], masks: [0; MAX_LINES + 1], count: 0, lanes: 0, groups: 0 }
     }
     /// Returns the bytes of the difference.
     #[inline]
@@ -97,7 +97,7 @@ pub(crate) struct Kernels {
     pub(crate) rebuild: Rebuild,
 }
 
-/// For any processor.
+/// Returns the kernels for any processor.
 const fn plain<const WHOLE: bool>() -> Kernels {
     Kernels { compare: compare_plain::<WHOLE>, keep: keep_plain, rebuild: rebuild_plain::<WHOLE> }
 }
@@ -142,8 +142,8 @@ fn set(mut bits: u16) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Both kinds of kernels are these with other ways to treat a line; this `differ` answers the lanes that
-/// differ.
+/// Compares lines with the template. Both kinds of kernels do so with other ways to treat a line. `differ`
+/// returns the lanes that differ.
 ///
 /// # Safety
 /// As [`Compare`]: `lines` lines readable at both addresses, as many numbers at `own`.
@@ -177,7 +177,7 @@ unsafe fn compare_by<const WHOLE: bool>(
     (found.count, found.lanes) = (count, lanes);
 }
 
-/// `put` writes the lanes of a mask, and nothing else.
+/// Keeps a difference; `put` writes the lanes of a mask, and nothing else.
 ///
 /// # Safety
 /// As [`Keep`]: what was found of the lines at `memory`, as many writable bytes at `to`.
@@ -209,7 +209,8 @@ unsafe fn keep_by(
     }
 }
 
-/// `put` writes the given lanes of a line: the template's, but those of the mask from the difference.
+/// Rebuilds lines; `put` writes the given lanes of a line: the template's, but those of the mask from the
+/// difference.
 ///
 /// # Safety
 /// As [`Rebuild`]: `lines` lines readable at `template` and writable at `memory`, as many numbers at `own`;
@@ -250,6 +251,8 @@ unsafe fn rebuild_by<const WHOLE: bool>(
     }
 }
 
+/// Compares on any processor.
+///
 /// # Safety
 /// As [`Compare`].
 unsafe fn compare_plain<const WHOLE: bool>(
@@ -269,6 +272,8 @@ unsafe fn compare_plain<const WHOLE: bool>(
     unsafe { compare_by::<WHOLE>((memory, template, own, lines), found, differ) }
 }
 
+/// Keeps a difference on any processor.
+///
 /// # Safety
 /// As [`Keep`].
 unsafe fn keep_plain(memory: *const u32, found: &MemoryDelta, head: u16, to: *mut u8) {
@@ -285,6 +290,8 @@ unsafe fn keep_plain(memory: *const u32, found: &MemoryDelta, head: u16, to: *mu
     unsafe { keep_by((memory, found, head, to), put) }
 }
 
+/// Rebuilds lines on any processor.
+///
 /// # Safety
 /// As [`Rebuild`].
 unsafe fn rebuild_plain<const WHOLE: bool>(
@@ -316,6 +323,8 @@ unsafe fn rebuild_plain<const WHOLE: bool>(
     unsafe { rebuild_by::<WHOLE>((memory, template, own, lines), (from, left), put) }
 }
 
+/// Compares with AVX-512F.
+///
 /// # Safety
 /// As [`Compare`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -336,6 +345,8 @@ unsafe fn compare_avx512<const WHOLE: bool>(
     unsafe { compare_by::<WHOLE>((memory, template, own, lines), found, differ) }
 }
 
+/// Keeps a difference with AVX-512F.
+///
 /// # Safety
 /// As [`Keep`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -351,6 +362,8 @@ unsafe fn keep_avx512(memory: *const u32, found: &MemoryDelta, head: u16, to: *m
     unsafe { keep_by((memory, found, head, to), put) }
 }
 
+/// Rebuilds lines with AVX-512F.
+///
 /// # Safety
 /// As [`Rebuild`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -401,7 +414,7 @@ mod tests {
     fn differences_rebuild_the_memory_with_every_kernel() {
         let mut random = crate::lines::random_words(7);
         for round in 0..300 {
-            let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
+            let lines = 1 + random() as usize % if round % 10 == 0 { MAX_LINES } else { 40 };
             let own: Vec<u16> = (0..lines)
                 .map(
                     |_| if random().is_multiple_of(4) && round % 3 == 0 { random() as u16 } else { u16::MAX },

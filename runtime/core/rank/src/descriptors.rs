@@ -95,8 +95,8 @@ fn put(rank: u32, old: i32, new: i32) -> i32 {
     new
 }
 
-/// `dup2` and `dup3` of a rank. `real` duplicates a descriptor of the process to `new`. Returns `None` if the
-/// process's own is meant.
+/// Implements `dup2` and `dup3` of a rank. `real` duplicates a descriptor of the process to `new`. Returns
+/// `None` if the process's own is meant.
 pub fn duplicate_to(old: i32, new: i32, real: impl FnOnce(i32) -> i32) -> Option<i32> {
     if !is_known(old) && !is_known(new) {
         return None;
@@ -135,8 +135,8 @@ fn copy(meaning: DescriptorTarget, real: impl FnOnce(i32) -> i32) -> i32 {
     made
 }
 
-/// `dup` of a rank. `real` duplicates a descriptor of the process. Returns `None` if the process's own is
-/// meant.
+/// Implements `dup` of a rank. `real` duplicates a descriptor of the process. Returns `None` if the process's
+/// own is meant.
 pub fn duplicate(old: i32, real: impl FnOnce(i32) -> i32) -> Option<i32> {
     let rank = caller()?;
     // The lowest number that is free, as after `close(1)`.
@@ -149,7 +149,7 @@ pub fn duplicate(old: i32, real: impl FnOnce(i32) -> i32) -> Option<i32> {
     }
 }
 
-/// `close` of a rank. Returns `None` if the process's own is meant.
+/// Implements `close` of a rank. Returns `None` if the process's own is meant.
 #[inline]
 pub fn close(descriptor: i32) -> Option<i32> {
     if is_known(descriptor) { close_known(descriptor) } else { None }
@@ -173,7 +173,8 @@ fn close_known(descriptor: i32) -> Option<i32> {
     None
 }
 
-/// `write` of a rank to a copy of one of its standard streams. True if it went to its lines.
+/// Implements `write` of a rank to a copy of one of its standard streams. Returns `true` if it went to its
+/// lines.
 #[inline]
 pub fn write_copy(descriptor: i32, bytes: &[u8]) -> bool {
     if !ANY.load(Relaxed) || descriptor <= 2 {

@@ -55,7 +55,7 @@ unsafe extern "C-unwind" {
 
 type Personality = unsafe extern "C" fn(c_int, c_int, u64, *mut c_void, *mut c_void) -> c_int;
 
-/// Whom the unwinder asks at a frame of [`catching`]: it catches all but Rust's panics and what ends a
+/// Decides for the unwinder at a frame of [`catching`]: it catches all but Rust's panics and what ends a
 /// thread.
 unsafe extern "C" fn personality(
     _: c_int,

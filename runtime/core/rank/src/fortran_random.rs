@@ -91,7 +91,7 @@ fn first(rank: u32) -> Vec<i32> {
     (0..size()).map(|_| next()).collect()
 }
 
-/// To be called before libgfortran uses its random state: makes it the running rank's.
+/// Makes libgfortran's random state the running rank's. To be called before it is used.
 #[inline]
 pub fn mount() {
     let Some(rank) = helpers::caller() else { return };
@@ -116,8 +116,8 @@ fn exchange(rank: u32) {
     }
 }
 
-/// `random_seed()` without arguments, which would seed from the system: the rank's first state again.
-/// False outside ranks.
+/// Implements `random_seed()` without arguments, which would seed from the system: the rank's first state
+/// again. Returns `false` outside ranks.
 pub fn reseed() -> bool {
     let Some(rank) = helpers::caller() else { return false };
     mount();

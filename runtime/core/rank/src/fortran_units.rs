@@ -1,9 +1,9 @@
 //! Fortran's unit numbers, for each rank its own.
 //!
-//! libgfortran has one table of units for the process. The first rank that uses a number keeps it;
-//! another rank that uses the same number gets one that no program uses. Units 0, 5 and 6 are the
-//! standard streams: a rank that opens a file on one, or closes it, gets a number of its own, and so does
-//! one that reads unit 5 and has no standard input. Negative numbers are the compiler's.
+//! libgfortran has one table of units for the process. The first rank that uses a number keeps it; another
+//! rank that uses the same number gets one that no program uses. Units 0, 5 and 6 are the standard streams: a
+//! rank that opens a file on one, or closes it, gets a number of its own. So does a rank that reads unit 5
+//! and has no standard input. Negative numbers are the compiler's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::CString;

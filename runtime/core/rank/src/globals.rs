@@ -34,7 +34,7 @@ pub(crate) struct Private {
 }
 
 impl Private {
-    /// The writable data and thread-local blocks of the program and of its own libraries.
+    /// Returns the writable data and thread-local blocks of the program and of its own libraries.
     pub(crate) fn of(images: &[Image]) -> Private {
         let mut private = Private { regions: Vec::new(), common: Vec::new() };
         let streams = streams::of(images);
@@ -64,7 +64,7 @@ impl Private {
         private
     }
 
-    /// The writable data and thread-local blocks of libraries that are loaded late.
+    /// Returns the writable data and thread-local blocks of libraries that are loaded late.
     fn of_late(images: &[Image]) -> Private {
         let mut private = Private { regions: Vec::new(), common: Vec::new() };
         images.iter().for_each(|image| private.add_image(image));
@@ -84,7 +84,7 @@ impl Private {
         self.common.extend(image.linkage());
     }
 
-    /// Only what clones do not have: the thread-local blocks, and the C++ library's streams.
+    /// Returns only what clones do not have: the thread-local blocks, and the C++ library's streams.
     pub(crate) fn beside_clones(images: &[Image]) -> Private {
         let blocks = images.iter().filter_map(Image::thread_local);
         let regions = blocks.map(|block| DataRegion { zero: block.end, range: block }).collect();
@@ -130,7 +130,7 @@ impl Private {
         }
     }
 
-    /// Common variables, as far as they are inside the regions.
+    /// Returns the common variables, as far as they are inside the regions.
     pub(crate) fn shared_parts(&self) -> impl Iterator<Item = Range<usize>> {
         self.regions.iter().flat_map(|region| {
             let parts =
@@ -172,7 +172,7 @@ impl Swapped {
         }
     }
 
-    /// The rank (in place) has ended.
+    /// Releases the globals of the mounted rank, which has ended.
     pub(crate) fn ended(&mut self, rank: u32) {
         match self {
             Swapped::Whole(whole) => whole.ended(rank),

@@ -1,7 +1,7 @@
 //! A table that grows in its place, on large pages.
 //!
-//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages, where
-//! looking up the page of an entry costs more than the entry once there are millions.
+//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages. With
+//! millions of entries, looking up the page of an entry costs more than the entry.
 //!
 //! Its pages are made present as it grows, on time that no rank is charged for: entries are written within
 //! calls that are too brief to be measured.
@@ -14,7 +14,7 @@ use crate::reserve::{LARGE_PAGE, make_present, reserve_up_to};
 /// Bytes at the beginning that lie on small pages, all that a small run needs.
 const SMALL: usize = 64 << 10;
 /// Entries are named by 32 bits.
-const MOST: usize = 1 << 32;
+const MAX_ENTRIES: usize = 1 << 32;
 
 /// A vector whose entries never move.
 pub struct StableVec<T: Copy> {
@@ -28,7 +28,7 @@ pub struct StableVec<T: Copy> {
 }
 
 impl<T: Copy> StableVec<T> {
-    /// None.
+    /// Makes an empty vector.
     pub const fn new() -> StableVec<T> {
         const { assert!(size_of::<T>() > 0 && SMALL.is_multiple_of(align_of::<T>())) };
         StableVec { first: NonNull::dangling(), length: 0, room: 0, capacity: 0, mapping: (0, 0) }
@@ -82,7 +82,8 @@ impl<T: Copy> StableVec<T> {
 
     /// Reserves memory, which takes none before it is written.
     fn reserve(&mut self) {
-        let Ok((base, bytes)) = reserve_up_to(MOST * size_of::<T>() + 2 * LARGE_PAGE, SMALL * size_of::<T>())
+        let Ok((base, bytes)) =
+            reserve_up_to(MAX_ENTRIES * size_of::<T>() + 2 * LARGE_PAGE, SMALL * size_of::<T>())
         else {
             panic!("memory for tables of messages cannot be reserved: {}", std::io::Error::last_os_error())
         };
@@ -91,7 +92,7 @@ impl<T: Copy> StableVec<T> {
         unsafe { libc::madvise(large as *mut libc::c_void, base + bytes - large, libc::MADV_HUGEPAGE) };
         self.first = NonNull::new((large - SMALL) as *mut T).expect("a mapping is not at null");
         self.mapping = (base, bytes);
-        self.capacity = MOST.min((base + bytes - (large - SMALL)) / size_of::<T>());
+        self.capacity = MAX_ENTRIES.min((base + bytes - (large - SMALL)) / size_of::<T>());
     }
 }
 

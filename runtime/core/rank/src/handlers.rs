@@ -1,4 +1,4 @@
-//! What a rank registered to run at its end: `atexit` and its relatives, C++ destructors.
+//! Handlers that a rank registered to run at its end: `atexit` and its relatives, C++ destructors.
 
 use std::collections::HashMap;
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! What the interposed libc functions need from the layers above, set once by the C boundary.
+//! Hooks that the interposed libc functions need from the layers above, set once by the C boundary.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;

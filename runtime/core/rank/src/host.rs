@@ -5,8 +5,8 @@
 //! preempted is not billed to the rank.
 //!
 //! The effects of a preemption, switches and caches that another process has filled, are CPU time of the
-//! thread: an interval that was interrupted is taken to last as long as the last undisturbed one that ended
-//! in the same function, if the rest can come from that.
+//! thread. So an interval that was interrupted is taken to last as long as the last undisturbed one that
+//! ended in the same function, if the rest can come from that.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take
 //! some ten nanoseconds, one in seventeen of each function is measured; the others are taken to last as long
@@ -14,7 +14,7 @@
 //!
 //! A processor reads its counter while a hundred nanoseconds of earlier work go on beside it, which would be
 //! the call's time instead of the rank's. So the reading waits for that work, unless the call is likely to be
-//! brief and is not measured: where a call is left without a reading, what it began beside the rank's work is
+//! brief and is not measured. If a call is left without a reading, what it began beside the rank's work is
 //! part of the next interval.
 
 mod excluded;

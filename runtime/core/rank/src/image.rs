@@ -214,14 +214,15 @@ impl Image {
             .collect()
     }
 
-    /// Initial values of thread-local variables in the image, and this thread's block.
+    /// Returns the initial values of thread-local variables in the image, and this thread's block; `None` if
+    /// it has no such variables.
     pub(crate) fn thread_local_image(&self) -> Option<(Range<usize>, usize)> {
         let block = self.thread_local()?;
         let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;
         Some((header.address..header.address + header.file_bytes, block.start))
     }
 
-    /// Writable data: file-backed part and zero-initialised part (may be empty) of each segment,
+    /// Returns the writable data: file-backed part and zero-initialised part (may be empty) of each segment,
     /// without what the loader made read-only after relocation.
     pub(crate) fn writable(&self) -> Vec<(Range<usize>, Range<usize>)> {
         let relro = self.headers.iter().find(|h| h.kind == libc::PT_GNU_RELRO);
@@ -423,8 +424,8 @@ impl Image {
         slots
     }
 
-    /// Relative relocations in the packed form (generic ABI, DT_RELR): an even entry is an address, an odd
-    /// one says which of the 63 words behind the last are relocated too.
+    /// Returns the relative relocations in the packed form (generic ABI, DT_RELR). An even entry is an
+    /// address, an odd one says which of the 63 words behind the last are relocated too.
     fn packed_relative(&self) -> Vec<usize> {
         let mut found = Vec::new();
         let mut next = 0;

@@ -136,13 +136,13 @@ impl Used {
     }
 }
 
-/// A new rank begins.
+/// Resets the state for a new rank.
 pub(crate) fn reset() {
     FRESH.put(false);
 }
 
-/// A clone of the program that holds a library's variable reads its own, and so does a program that was
-/// loaded late: brings the two together.
+/// Brings a library's variable and its clone together: a clone of the program that holds the variable reads
+/// its own, and so does a program that was loaded late.
 fn exchange(to_clone: bool) {
     fn one<T: Copy>(place: &AtomicPtr<T>, copy: usize, to_clone: bool) {
         let library = place.load(Relaxed);
@@ -160,14 +160,15 @@ fn exchange(to_clone: bool) {
     one(&OPTION, option, to_clone);
 }
 
-/// To be called after each `getopt` of a rank.
+/// Carries the results to the clone. To be called after each `getopt` of a rank.
 pub fn after_getopt() {
     if helpers::caller().is_some() {
         exchange(true);
     }
 }
 
-/// To be called before each `getopt` of a rank: makes the C library begin anew for the first one.
+/// Prepares `getopt`: makes the C library begin anew for the first one. To be called before each `getopt` of
+/// a rank.
 pub fn before_getopt() {
     if helpers::caller().is_none() {
         return;

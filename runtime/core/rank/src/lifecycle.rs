@@ -30,7 +30,7 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    /// `lists` has constructors and destructors.
+    /// Makes the life of a program's ranks; `lists` has constructors and destructors.
     pub(crate) fn new(
         main: Main,
         environment: *mut *mut c_char,
@@ -79,7 +79,7 @@ pub(crate) fn set(life: Life) -> &'static Life {
     life
 }
 
-/// The rank that runs next is of a program with this.
+/// Puts the life of the program of the rank that runs next.
 pub(crate) fn put(life: &'static Life) {
     LIFE.store(life as *const Life as usize, Relaxed);
     libc_state::use_copies(&life.copies);
@@ -134,7 +134,7 @@ fn destroy(life: &Life) {
     }
 }
 
-/// The whole life of a rank.
+/// Runs the whole life of a rank.
 pub(crate) extern "C" fn entry() -> ! {
     running::entered();
     if let Some(hooks) = hooks::get() {
@@ -199,7 +199,7 @@ pub fn leave(status: i32, handlers: bool) -> ! {
     running::finish(status)
 }
 
-/// `quick_exit`: only the handlers of `at_quick_exit`.
+/// Implements `quick_exit`: only the handlers of `at_quick_exit`.
 pub fn leave_quickly(status: i32) -> ! {
     refuse_helper(status);
     let rank = now::current().expect("only a running rank leaves");

@@ -32,6 +32,8 @@ pub(crate) fn differ() -> Differ {
     fastest!(differ_avx512, differ_avx2, differ_scalar)
 }
 
+/// Returns a mask of the lines that differ.
+///
 /// # Safety
 /// `lines <= 64` readable lines at both addresses.
 unsafe fn differ_scalar(a: *const u8, b: *const u8, lines: usize) -> u64 {
@@ -50,6 +52,8 @@ unsafe fn differ_scalar(a: *const u8, b: *const u8, lines: usize) -> u64 {
     found
 }
 
+/// Returns a mask of the lines that differ, with AVX2.
+///
 /// # Safety
 /// `lines <= 64` readable lines at both addresses, on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
@@ -70,6 +74,8 @@ unsafe fn differ_avx2(a: *const u8, b: *const u8, lines: usize) -> u64 {
     found
 }
 
+/// Returns a mask of the lines that differ, with AVX-512F.
+///
 /// # Safety
 /// `lines <= 64` readable lines at both addresses, on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -98,6 +104,8 @@ pub(crate) fn copy() -> Copy {
     fastest!(copy_avx512, copy_avx2, copy_plain)
 }
 
+/// Copies lines on any processor.
+///
 /// # Safety
 /// `lines` readable lines at `from` and writable ones at `to`, not overlapping.
 unsafe fn copy_plain(from: *const u8, to: *mut u8, lines: usize) {
@@ -107,6 +115,8 @@ unsafe fn copy_plain(from: *const u8, to: *mut u8, lines: usize) {
     }
 }
 
+/// Copies lines with AVX2.
+///
 /// # Safety
 /// As `copy_plain`, on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
@@ -124,6 +134,8 @@ unsafe fn copy_avx2(from: *const u8, to: *mut u8, lines: usize) {
     }
 }
 
+/// Copies lines with AVX-512F.
+///
 /// # Safety
 /// As `copy_plain`, on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -146,6 +158,8 @@ pub(crate) fn exchange() -> Exchange {
     fastest!(exchange_avx512, exchange_plain, exchange_plain)
 }
 
+/// Copies lines of `live` to `keep` and those of `load` to `live`, on any processor.
+///
 /// # Safety
 /// `lines` lines: readable and writable at `live`, writable at `keep`, readable at `load`, none overlapping.
 unsafe fn exchange_plain(live: *mut u8, keep: *mut u8, load: *const u8, lines: usize) {
@@ -158,6 +172,8 @@ unsafe fn exchange_plain(live: *mut u8, keep: *mut u8, load: *const u8, lines: u
     }
 }
 
+/// Exchanges as `exchange_plain` does, with AVX-512F.
+///
 /// # Safety
 /// As `exchange_plain`, on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
@@ -184,6 +200,8 @@ pub(crate) fn fits() -> Fits {
     fastest!(fits_avx512, fits_avx2, fits_plain)
 }
 
+/// Returns `true` if the lines fit, on any processor.
+///
 /// # Safety
 /// As [`Fits`].
 unsafe fn fits_plain(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
@@ -198,6 +216,8 @@ unsafe fn fits_plain(memory: *const Line, template: *const Line, fixed: *const L
     differs == [0; LINE / 8]
 }
 
+/// Returns `true` if the lines fit, with AVX2.
+///
 /// # Safety
 /// As [`Fits`], on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
@@ -219,6 +239,8 @@ unsafe fn fits_avx2(memory: *const Line, template: *const Line, fixed: *const Li
     _mm256_testz_si256(differs, differs) != 0
 }
 
+/// Returns `true` if the lines fit, with AVX-512F.
+///
 /// # Safety
 /// As [`Fits`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Which programs are loaded beside the first, by number, and what the loader calls them.
+//! Programs that are loaded beside the first, by number, and the loader's names for them.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) fn number(path: &Path) -> Option<u8> {
     known(|known| known.iter().position(|known| known.path == path)).map(|index| index as u8 + 1)
 }
 
-/// One more is loaded: its number.
+/// Adds one more that is loaded. Returns its number.
 pub(crate) fn add(path: PathBuf, loaded: String) -> u8 {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     known(|known| known.push(LoadedFile { path, loaded, name }));

@@ -14,7 +14,7 @@ pub struct Addr(pub usize);
 impl Addr {
     /// The null pointer.
     pub const NULL: Addr = Addr(0);
-    /// `self` moved by a signed number of bytes (wrapping, as MPI_BOTTOM displacements need).
+    /// Returns `self` moved by a signed number of bytes (wrapping, as MPI_BOTTOM displacements need).
     #[inline]
     pub fn offset(self, bytes: i64) -> Addr {
         Addr(self.0.wrapping_add_signed(bytes as isize))

@@ -1,4 +1,4 @@
-//! Who runs now, and what a switch of ranks touches.
+//! The running rank, and what a switch of ranks touches.
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -93,13 +93,14 @@ pub(crate) fn mount(rank: u32, limit: usize, base: usize) {
 const ENDED: u32 = 1;
 const CHANGED: u32 = 2;
 
-/// Has the scheduler notice, when the running rank gives the processor back, what that rank has changed for
-/// it.
+/// Marks the running rank, so that the scheduler notices, when the rank gives the processor back, what it has
+/// changed for it.
 pub(crate) fn notice() {
     NOW.finished.store(CHANGED, Relaxed);
 }
 
-/// Nobody runs any more. Returns `true` if the rank that did has ended or given notice: see [`take_end`].
+/// Records that no rank runs any more. Returns `true` if the rank that did has ended or given notice: see
+/// [`take_end`].
 #[inline(always)]
 pub(crate) fn unmount() -> bool {
     NOW.rank.store(NOBODY, Relaxed);
@@ -168,7 +169,7 @@ pub(crate) fn call() -> usize {
     NOW.call.load(Relaxed) & !STALE
 }
 
-/// The rank that runs now made this call last; 0 for none.
+/// Sets the call that the running rank made last; 0 for none.
 #[inline(always)]
 pub(crate) fn set_call(call: usize) {
     NOW.call.store(call, Relaxed);
@@ -271,7 +272,7 @@ pub(crate) fn set_exceptions(state: [usize; 2]) {
     }
 }
 
-/// So many more exceptions of the thread are thrown and not caught.
+/// Adds so many exceptions of the thread that are thrown and not caught.
 pub(crate) fn count_exceptions(by: i32) {
     let [caught, uncaught] = exceptions();
     // The count is an `unsigned int`; what lies behind it stays.

@@ -1,4 +1,4 @@
-//! What ranks print: whole lines of one rank, in the order in which ranks ran.
+//! Output of ranks: whole lines of one rank, in the order in which ranks ran.
 //!
 //! A line that a rank has begun waits until it is complete (or the rank ends). Complete lines are
 //! gathered and written in large pieces; to a terminal, at once.
@@ -218,7 +218,7 @@ pub(crate) fn add(rank: u32, stream: Stream, bytes: &[u8]) {
     with(|lines| lines.add(rank, stream, bytes));
 }
 
-/// The rank prints nothing more.
+/// Ends the rank's output.
 pub(crate) fn end(rank: u32) {
     with(|lines| lines.end(rank));
 }
@@ -276,7 +276,7 @@ pub(crate) fn flush_all() {
     flush();
 }
 
-/// In a crash: writes what is gathered and then `bytes` of the rank that crashed, allocating nothing.
+/// Writes, in a crash, what is gathered and then `bytes` of the rank that crashed, allocating nothing.
 pub(crate) fn pour(rank: u32, stream: Stream, bytes: &[u8]) {
     flush();
     let mut open = false;
@@ -293,7 +293,7 @@ pub(crate) fn pour(rank: u32, stream: Stream, bytes: &[u8]) {
     }
 }
 
-/// In a crash: writes what is gathered and what ranks have begun, allocating nothing.
+/// Writes, in a crash, what is gathered and what ranks have begun, allocating nothing.
 pub(crate) fn pour_all() {
     flush();
     with(|lines| {

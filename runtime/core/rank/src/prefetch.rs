@@ -1,4 +1,4 @@
-//! What will be touched soon is brought into the cache meanwhile.
+//! Prefetching: memory that will be touched soon is brought into the cache meanwhile.
 
 /// Brings the cache line at an address, which may be any, into the cache.
 #[inline]

@@ -30,7 +30,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// All `ranks` are of the first program.
+    /// Makes the state in which all `ranks` are of the first program.
     pub(crate) fn new(ranks: u32, first: &'static Life) -> Programs {
         Programs { of: vec![0; ranks as usize], members: Vec::new(), first, left_behind: None }
     }
@@ -47,7 +47,7 @@ impl Programs {
         self.of[rank as usize] = program;
     }
 
-    /// Does `act` on all globals of which a rank has its own, and says whose life it leads.
+    /// Applies `act` to all globals of which a rank has its own, and sets the life that it leads.
     fn with(
         &mut self,
         rank: u32,
@@ -85,13 +85,13 @@ impl Programs {
         late::mount(rank);
     }
 
-    /// The rank begins.
+    /// Starts the rank.
     pub(crate) fn start(&mut self, rank: u32, first: &mut Globals) {
         self.with(rank, first, |globals| globals.start(rank), |copied| copied.mount(rank));
         late::mount(rank);
     }
 
-    /// The rank (in place) has ended.
+    /// Releases the globals of the mounted rank, which has ended.
     pub(crate) fn ended(&mut self, rank: u32, first: &mut Globals) {
         self.with(rank, first, |globals| globals.ended(rank), |copied| copied.ended(rank));
         late::ended(rank);

@@ -28,7 +28,7 @@ pub enum ResumeResult {
     Blocked,
     /// It left `main` or called `exit`.
     Finished {
-        /// Its exit status.
+        /// The exit status.
         status: i32,
     },
 }
@@ -37,13 +37,14 @@ pub enum ResumeResult {
 const DEFAULT_WHOLE: usize = 8 << 20;
 /// Up to this many ranks, an own stack is as large as the system's. With more it lies so far from the next
 /// that finding its pages takes longer: half as long again for a message at 2,000 ranks.
-const MOST_WHOLE: u32 = 1024;
-/// Bytes of an own stack with more ranks, up to [`MOST_OWN`].
+const MAX_RANKS_WITH_WHOLE_STACKS: u32 = 1024;
+/// Bytes of an own stack with more ranks, up to [`MAX_RANKS_WITH_OWN_STACKS`].
 const DEFAULT_PART: usize = 2 << 20;
-/// Bytes of an own stack with more than [`MOST_OWN`] ranks: eight share a page of the page table.
+/// Bytes of an own stack with more than [`MAX_RANKS_WITH_OWN_STACKS`] ranks: eight share a page of the page
+/// table.
 const DEFAULT_SLOT: usize = 256 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
-const MOST_OWN: u32 = 4096;
+const MAX_RANKS_WITH_OWN_STACKS: u32 = 4096;
 /// Maximum bytes of all own stacks together, where the system's limit on stacks is raised. One stack has at
 /// most [`MAX_RAISED`].
 const MAX_RAISED_SUM: usize = 1 << 40;
@@ -52,7 +53,7 @@ const MAX_RAISED: usize = 16 << 30;
 /// The position of a rank's stack, in 8 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct StackPosition {
-    /// Its slot (own stacks) or record (shared stack), or one of the marks below.
+    /// The slot (own stacks) or record (shared stack), or one of the marks below.
     pub(crate) stack: u32,
     /// Live bytes of its stack divided by 8; with a shared stack, the record's class above that.
     pub(crate) depth: u32,
@@ -434,9 +435,9 @@ fn own_stacks(config: &Config, bytes: Option<usize>) -> Result<(OwnStacks, Strin
             ));
         }
     }
-    let bytes = if ranks <= MOST_WHOLE {
+    let bytes = if ranks <= MAX_RANKS_WITH_WHOLE_STACKS {
         DEFAULT_WHOLE
-    } else if ranks <= MOST_OWN {
+    } else if ranks <= MAX_RANKS_WITH_OWN_STACKS {
         DEFAULT_PART
     } else {
         DEFAULT_SLOT
@@ -447,7 +448,7 @@ fn own_stacks(config: &Config, bytes: Option<usize>) -> Result<(OwnStacks, Strin
 /// Chooses the stacks that `config` asks for, the bounds of one that is free now, and why.
 fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
     let shared = |bytes: Option<usize>| {
-        let usual = || raised_limit().unwrap_or(DEFAULT_WHOLE).min(stack::shared::MOST);
+        let usual = || raised_limit().unwrap_or(DEFAULT_WHOLE).min(stack::shared::MAX_STACK_BYTES);
         let shared = SharedStack::new(bytes.unwrap_or_else(usual), config.ranks)?;
         let (limit, top) = shared.bounds();
         Ok::<_, String>((Stacks::Shared(Box::new(shared)), limit, top))
@@ -475,12 +476,13 @@ fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), Stri
         }
         StackMode::Own { bytes } => own(bytes)?,
         StackMode::Shared { bytes } => (shared(bytes)?, "all ranks run on one stack".to_owned()),
-        StackMode::Auto if config.ranks > MOST_OWN => {
-            (shared(None)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
-        }
+        StackMode::Auto if config.ranks > MAX_RANKS_WITH_OWN_STACKS => (
+            shared(None)?,
+            format!("all ranks run on one stack, since there are more than {MAX_RANKS_WITH_OWN_STACKS}"),
+        ),
         StackMode::Auto => {
             let (stacks, explanation) = own(None)?;
-            (stacks, format!("{explanation}, since there are at most {MOST_OWN}"))
+            (stacks, format!("{explanation}, since there are at most {MAX_RANKS_WITH_OWN_STACKS}"))
         }
     };
     Ok((stacks, limit, top, explanation))

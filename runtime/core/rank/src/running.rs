@@ -1,4 +1,4 @@
-//! How the rank that runs now blocks and ends, seen from its own stack.
+//! Blocking and end of the rank that runs now, seen from its own stack.
 
 use crate::crash;
 use crate::libc_state;
@@ -98,7 +98,7 @@ impl ThreadState {
 /// Blocks the running rank: returns when the scheduler resumes it.
 ///
 /// Ends the process with a sentence if no rank is running, or if the caller is on a stack of its own (a
-/// user-level thread of the program, another thread): only the rank's own stack can be suspended. Ends the
+/// user-level thread of the program, another thread). Only the rank's own stack can be suspended. Ends the
 /// run with a sentence if another thread of the rank uses memory that would leave its address.
 // Always, as for `Ranks::resume`.
 #[inline(always)]
@@ -149,7 +149,7 @@ fn refuse() -> ! {
     threads::end_process(&why)
 }
 
-/// First thing on a new rank's stack.
+/// Prepares a new rank, as the first thing on its stack.
 pub(crate) fn entered() {
     now::set_call(0);
     libc_state::reset();

@@ -1,9 +1,9 @@
 //! The shape that saved memory of one kind has in common: a template, and the lanes of four bytes in which it
 //! may differ from that.
 //!
-//! Ranks that block in the same place differ in the same few words. A shape names these once for all of them:
-//! whether memory is of that shape is seen in one pass of a few instructions a line, and keeping it or
-//! putting it in place copies so many words.
+//! Ranks that block in the same call differ in the same few words. A shape names these once for all of them.
+//! To see if memory is of that shape takes one pass of a few instructions a line; to save or restore it
+//! copies so many words.
 //!
 //! ```text
 //!   head  shape   the lanes
@@ -40,7 +40,7 @@ pub(crate) struct TemplateMask {
 /// Eight bytes that change when a template takes the place of memory of another shape.
 #[derive(Clone, Copy)]
 pub(crate) struct TemplatePatch {
-    /// Where, in bytes.
+    /// The offset in bytes.
     at: u16,
     /// The bits that stay as they are, and the others.
     stays: u64,

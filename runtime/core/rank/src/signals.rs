@@ -100,7 +100,7 @@ fn read(signal: i32) -> libc::sigaction {
     }
 }
 
-/// `sigaction` of a rank, or outside ranks of the process. Returns what it does.
+/// Implements `sigaction` of a rank, or outside ranks of the process. Returns its result.
 ///
 /// # Safety
 /// As `sigaction`.
@@ -143,7 +143,7 @@ pub unsafe fn set_action(signal: i32, new: *const libc::sigaction, old: *mut lib
     0
 }
 
-/// A crash report stands where a process of its own has the default.
+/// Returns an action as the program sees it: the default, where a crash report stands.
 fn as_program_sees(base: libc::sigaction) -> libc::sigaction {
     if crash::is_report(base.sa_sigaction) {
         // SAFETY: all-zero is a valid structure: the default.
@@ -317,7 +317,7 @@ unsafe extern "C" fn dispatch(signal: i32, info: *mut libc::siginfo_t, context: 
     }
 }
 
-/// Does what an action says.
+/// Calls the handler that an action names.
 ///
 /// # Safety
 /// In a handler with SA_SIGINFO, with its arguments.
@@ -343,7 +343,7 @@ unsafe fn call(
     }
 }
 
-/// Does what the system does by default: reports a crash, or ends the process with the signal.
+/// Acts as the system does by default: reports a crash, or ends the process with the signal.
 ///
 /// # Safety
 /// As `call`.

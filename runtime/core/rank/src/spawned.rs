@@ -11,7 +11,7 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub(crate) struct ProgramArguments {
     pub(crate) arguments: Rc<ArgumentVector>,
-    /// As [`crate::another::load`] numbers it; 0 is that of the start.
+    /// The number that [`crate::another::load`] gives; 0 is that of the start.
     pub(crate) program: u8,
 }
 
@@ -19,8 +19,8 @@ pub(crate) struct ProgramArguments {
 // Kept for ever: there are as many as calls that spawned, and a rank may start long after it was spawned.
 static GIVEN: Single<BTreeMap<u32, (u32, ProgramArguments)>> = Single::new(BTreeMap::new());
 
-/// Ranks of this process, numbered from its first, will start this program (0, or as [`crate::another::load`]
-/// says) with these arguments, its name first.
+/// Gives ranks of this process, numbered from its first, the program that they will start (0, or as
+/// [`crate::another::load`] says) with these arguments, its name first.
 pub fn give(ranks: Range<u32>, program: u8, arguments: &[Box<[u8]>]) {
     let strings = arguments.iter().map(|text| CString::new(&**text).unwrap_or_default()).collect();
     let what = ProgramArguments { arguments: Rc::new(ArgumentVector::new(strings)), program };

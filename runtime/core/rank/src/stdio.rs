@@ -380,7 +380,7 @@ fn drain_locked(rank: u32, file: *mut GlibcFile, stream: Stream) {
     }
 }
 
-/// In a crash: writes out what the rank left in the streams, allocating nothing.
+/// Writes out, in a crash, what the rank left in the streams, allocating nothing.
 pub(crate) fn pour(rank: u32) {
     for (place, stream) in [(&OUT, Stream::Out), (&ERROR, Stream::Error)] {
         let file = place.swap(null_mut(), Relaxed);
@@ -446,7 +446,7 @@ pub fn is_kept(file: *const GlibcFile) -> bool {
         && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
 }
 
-/// `fflush`: true if it is done.
+/// Implements `fflush`. Returns `true` if it is done.
 pub fn flush(file: *mut GlibcFile) -> bool {
     // What a thread that a rank started has printed stays in the stream until the ranks' thread takes it from
     // there.
@@ -471,8 +471,8 @@ pub fn descriptor(file: *const GlibcFile) -> Option<i32> {
     })
 }
 
-/// `freopen` of a standard output stream: from here on the rank's output goes to `descriptor`.
-/// False if `file` is not one.
+/// Implements `freopen` of a standard output stream: from here on the rank's output goes to `descriptor`.
+/// Returns `false` if `file` is not one.
 pub fn reopen(file: *mut GlibcFile, descriptor: i32) -> bool {
     let Some((rank, stream)) = gathered(file) else { return false };
     drain_stream(rank, file, stream);
@@ -480,7 +480,8 @@ pub fn reopen(file: *mut GlibcFile, descriptor: i32) -> bool {
     true
 }
 
-/// `fclose` of a standard stream: the calling rank has it no longer, the others keep it. False outside ranks.
+/// Implements `fclose` of a standard stream: the calling rank loses it, the others keep it. Returns `false`
+/// outside ranks.
 pub fn close(file: *mut GlibcFile) -> bool {
     let Some(rank) = caller() else { return false };
     match gathered(file) {
@@ -504,8 +505,8 @@ fn null_device() -> i32 {
     unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) }
 }
 
-/// `write` to a descriptor by the running rank: true if it went to the rank's lines. Outside ranks,
-/// lines gathered so far are written first, so that the order is kept.
+/// Implements `write` to a descriptor by the running rank. Returns `true` if it went to the rank's lines.
+/// Outside ranks, lines gathered so far are written first, so that the order is kept.
 pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
     let (file, stream) = match descriptor {
         1 => (OUT.load(Relaxed), Stream::Out),

@@ -85,6 +85,8 @@ pub fn after_abort(status: i32) {
 
 type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
+/// Installs a signal handler.
+///
 /// # Safety
 /// The handler makes only calls that a signal handler may make.
 unsafe fn install(signal: i32, handler: Handler) {
@@ -122,7 +124,7 @@ fn end_without_report(status: i32, text: &mut FixedText) -> ! {
     end(status)
 }
 
-/// A signal asks for the end of the run.
+/// Handles a signal that asks for the end of the run.
 unsafe extern "C" fn asked(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes the structure to a handler with SA_SIGINFO.
     let (code, value) = unsafe { ((*info).si_code, (*info).si_value().sival_ptr as usize) };
@@ -165,8 +167,8 @@ unsafe extern "C" fn look(_: i32, _: *mut libc::siginfo_t, context: *mut c_void)
     }
 }
 
-/// Returns `true` if the running rank was interrupted in the program's own code, on its stack, with so many
-/// bytes of that left: neither the C library nor the simulator is in the middle of something.
+/// Returns `true` if the running rank was interrupted in the program's own code, on its stack, with `room`
+/// bytes of that left. Neither the C library nor the simulator is in the middle of something then.
 ///
 /// # Safety
 /// `context` is what the kernel gave to a signal handler of this thread.
@@ -199,7 +201,7 @@ unsafe fn divert(context: *mut c_void) {
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn divert(_: *mut c_void) {}
 
-/// The running rank does not go on.
+/// Ends the running rank.
 extern "C" fn leave_here() -> ! {
     // Several processes agree on the end, for which each rank has to come to its own.
     match requested() {

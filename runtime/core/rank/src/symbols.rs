@@ -116,7 +116,7 @@ impl Mapped {
         loaded.map(|section| section.align as usize).max().unwrap_or(4096)
     }
 
-    /// Link address and size of a variable.
+    /// Returns link address and size of a variable; `None` if there is none of this name.
     pub(crate) fn variable(&self, wanted: &str) -> Option<(usize, usize)> {
         let mut found = None;
         self.symbols(|name, value, size, kind| {

@@ -24,7 +24,7 @@ pub(crate) fn is_runtime(file: &str) -> bool {
 /// A thread-local block of a runtime.
 struct Block {
     at: usize,
-    /// As the runtime finds it on a thread that it does not know.
+    /// State as the runtime finds it on a thread that it does not know.
     fresh: Vec<u8>,
     /// `omp_get_level`, or 0.
     level: usize,
@@ -132,7 +132,7 @@ fn with<R>(f: impl FnOnce(&mut Runtimes) -> R) -> Option<R> {
     unsafe { RUNTIMES_FOUND.with(|runtimes| runtimes.as_mut().map(f)) }
 }
 
-/// A rank that begins: the runtimes do not know it.
+/// Resets the runtimes for a rank that begins: they do not know it.
 pub(crate) fn begin() {
     with(|runtimes| {
         runtimes.scheduler = runtimes.read();

@@ -22,7 +22,7 @@ pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
 const GOOD: usize = 32;
 /// Templates of one length.
 const EACH: usize = 16;
-/// Stacks after which looking for a better template, which was in vain, is tried again.
+/// Stacks after which looking for a better template, which failed, is tried again.
 const LONGEST_WAIT: u32 = 1 << 12;
 
 struct StackTemplate {
@@ -56,7 +56,7 @@ pub(crate) struct Templates {
 
 /// A difference from the first template in nothing.
 static NOTHING: [u16; NOTHING_LEN] = [0; NOTHING_LEN];
-const NOTHING_LEN: usize = 1 + delta::MOST / 16 + 1 + delta::BEYOND / 2;
+const NOTHING_LEN: usize = 1 + delta::MAX_LINES / 16 + 1 + delta::BEYOND / 2;
 
 /// The bit of a record's head that says that it is of a shape, whose number follows.
 const SHAPED: u16 = 1 << 15;
@@ -65,7 +65,7 @@ const MARK: u32 = EACH.ilog2();
 
 impl Templates {
     pub(crate) fn new() -> Templates {
-        let lengths = (0..=delta::MOST).map(|_| LengthTemplates::default()).collect();
+        let lengths = (0..=delta::MAX_LINES).map(|_| LengthTemplates::default()).collect();
         let (found, spare) = (Box::new(MemoryDelta::none()), Box::new(MemoryDelta::none()));
         Templates {
             all: Vec::new(),
@@ -250,6 +250,8 @@ impl Templates {
         unsafe { self.rebuild(live, self.all[0].stack.len(), 0, NOTHING.as_ptr().cast()) };
     }
 
+    /// Rebuilds lines from a record.
+    ///
     /// # Safety
     /// As for `load`.
     #[inline]

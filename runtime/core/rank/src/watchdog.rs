@@ -18,7 +18,7 @@ const STEPS: u32 = 16;
 const LATER_STEP: Duration = Duration::from_secs(1);
 
 /// The least bytes of its stack that a rank has left where the processor is taken from it.
-const LEAST_STACK: usize = 32 << 10;
+const MIN_STACK_BYTES: usize = 32 << 10;
 
 static TIMER: HostTimer = HostTimer::new();
 /// Milliseconds: without an MPI call so far, of a step, of the limit.
@@ -74,7 +74,7 @@ unsafe extern "C" fn let_others_run(_: i32, _: *mut libc::siginfo_t, context: *m
     if now::is_simulating_thread()
         && !now::is_ending()
         // SAFETY: what the kernel gave to the handler.
-        && unsafe { stop::is_in_program(context, LEAST_STACK) }
+        && unsafe { stop::is_in_program(context, MIN_STACK_BYTES) }
         && let Some(hooks) = hooks::get()
     {
         if STEP.load(Relaxed) > millis(LATER_STEP) {

@@ -1,4 +1,4 @@
-//! What a program does wrong is reported with its rank, and ends the run.
+//! Faults of a program are reported with its rank, and end the run.
 
 mod support;
 

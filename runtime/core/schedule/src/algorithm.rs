@@ -41,7 +41,7 @@ pub use parameters::Parameters;
 pub struct Algorithm {
     /// For which collective.
     pub kind: Kind,
-    /// Its name in `-xsim-coll`.
+    /// The name in `-xsim-coll`.
     pub name: &'static str,
     /// A function that returns `true` if the algorithm is right for a shape of one communicator with more
     /// than one member.

@@ -2,8 +2,8 @@
 //!
 //! Data that is only moved ends up where the collective means it to be, whichever way it took ([`movement`]).
 //! A reduction is made in the association of its schedule, so that floating point has the same bits whoever
-//! computes it: at once where that can be told in short ([`association`], and [`partial`] for members on
-//! several processes), else in the schedule's [`steps`].
+//! computes it. It is made at once where the association has a short form ([`association`], and [`partial`]
+//! for members on several processes), else in the schedule's [`steps`].
 
 pub mod association;
 pub mod movement;

@@ -1,4 +1,4 @@
-//! What the planes ask about the members of a collective.
+//! Questions of the planes about the members of a collective.
 
 use crate::{Blocks, Direct, Kind, Member, Shape};
 use std::rc::Rc;
@@ -25,8 +25,8 @@ pub trait Members {
     fn received(&self, _to: u32, _from: u32) -> u64 {
         0
     }
-    /// The neighbours that send to `to` in a direct round among neighbours, and how many bytes; replaces what
-    /// `list` has.
+    /// Lists the neighbours that send to `to` in a direct round among neighbours, and how many bytes;
+    /// replaces what `list` has.
     fn sources(&self, _to: u32, list: &mut Vec<(u32, u64)>) {
         list.clear();
     }

@@ -21,7 +21,7 @@ pub(crate) struct Case {
     pub(crate) expected: Vec<Option<Vec<u8>>>,
 }
 
-/// A shape without blocks, root 0, of one communicator on a machine without nodes.
+/// Makes a shape without blocks, root 0, of one communicator on a machine without nodes.
 pub(crate) fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
     Shape::regular(kind, size, bytes, if reduces(kind) { ELEMENT } else { 1 })
 }
@@ -51,7 +51,7 @@ fn lanes(commutative: bool, ranks: Range<u32>, bytes: u64) -> Vec<u8> {
     (0..bytes / ELEMENT).flat_map(|lane| element(commutative, ranks.clone(), lane)).collect()
 }
 
-/// `left op right`, checking that sets are disjoint, ranges adjacent and lanes equal.
+/// Computes `left op right`, checking that sets are disjoint, ranges adjacent and lanes equal.
 pub(crate) fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
     assert!(left.len() == right.len() && left.len().is_multiple_of(16), "a reduction splits an element");
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -96,7 +96,7 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
     fn bytes(&self, from: u32, to: u32) -> u64 {
         if self.shape.irregular { (self.block)(from, to) } else { self.shape.bytes }
     }
-    /// Equal blocks, or those of these sizes.
+    /// Returns equal blocks, or those of these sizes.
     fn blocks(&self, sizes: impl Iterator<Item = u64> + Clone) -> Blocks {
         if !self.shape.irregular {
             return Blocks::Uniform(self.shape.bytes);
@@ -227,7 +227,7 @@ impl<F: Fn(u32, u32) -> u64> SizedShape<F> {
         }
     }
 
-    /// [`Shape::bytes`] as the collective's documentation defines it.
+    /// Returns [`Shape::bytes`] as the collective's documentation defines it.
     fn known_bytes(&self) -> u64 {
         match self.shape.kind {
             Kind::ReduceScatter => self.kept(0).iter().sum(),

@@ -28,7 +28,7 @@ impl Schedule for RandomSchedule {
     }
 }
 
-/// Part of one of the buffers, 8 bytes at most: halves do not overlap.
+/// Returns a part of one of the buffers, 8 bytes at most: halves do not overlap.
 fn slice(buffer: u8, half: bool, bytes: u64) -> Slice {
     let buffer = [Buffer::Input, Buffer::Output, Buffer::Scratch, Buffer::Nothing][usize::from(buffer) % 4];
     Slice { buffer, offset: 8 * u64::from(half), bytes }
@@ -77,7 +77,7 @@ fn steps_of(size: u32, messages: &[Message], locals: &[Local], turn: usize) -> V
     steps
 }
 
-/// Any of them, of up to 16 members.
+/// Generates any of them, of up to 16 members.
 pub(crate) fn random_schedule() -> impl Strategy<Value = RandomSchedule> {
     let message = (0u32..64, 0u32..64, any::<u8>(), any::<u8>(), any::<(bool, bool)>(), 0u64..=8);
     let local = (0u32..64, any::<u8>(), any::<bool>(), any::<bool>());

@@ -1,4 +1,4 @@
-//! What a collective algorithm is: rounds of send, receive, reduce and copy for each member.
+//! Collective algorithms: rounds of send, receive, reduce and copy for each member.
 //!
 //! # Rounds
 //! Rounds are numbered alike for all members, and a message sent in round `k` is received in
@@ -8,10 +8,10 @@
 //! 2. all its [`Step::Receive`]s complete, in the order listed;
 //! 3. its [`Step::ReduceLeft`], [`Step::ReduceRight`] and [`Step::Copy`] steps run, in the order listed.
 //!
-//! A member's clock moves only by its messages: a send costs the sender's overhead, a receive
-//! waits for the arrival. That makes a schedule's time and result a function of the members' entry
-//! clocks, whichever executor runs it: event by event through the network, or all members at
-//! once in a loop over clocks.
+//! A member's clock moves only by its messages: a send costs the sender's overhead, a receive waits until the
+//! message is there. That makes a schedule's time and result a function of the members' entry clocks,
+//! whichever executor runs it. One goes event by event through the network, another takes all members at once
+//! in a loop over clocks.
 //!
 //! # Data
 //! Members work on packed bytes: `Input` is the member's packed contribution, `Output` its packed
@@ -56,7 +56,7 @@ pub enum Step {
     Send {
         /// The receiving member.
         to: u32,
-        /// What.
+        /// The bytes that are sent.
         from: Slice,
     },
     /// Receives from member `from`; the message must have exactly `into.bytes` bytes.
@@ -309,7 +309,7 @@ pub const NOBODY: u32 = u32::MAX;
 /// One member's data of a collective: its rank, its blocks and its neighbours.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Its number in the collective.
+    /// The number in the collective.
     pub rank: u32,
     /// Blocks of `Input`.
     pub send: Blocks,
@@ -324,7 +324,7 @@ pub struct Member {
 }
 
 /// Rounds whose messages all members exchange in one regular pattern. Clocks are then advanced in a loop over
-/// neighbouring numbers, or in one addition while all are equal: a barrier of a million members that enter
+/// neighbouring numbers, or, while all are equal, in one addition. A barrier of a million members that enter
 /// together costs its 20 rounds, and no step of theirs is ever made.
 // Three patterns cover the rounds of all doubling, halving, ring and dissemination algorithms; trees have
 // `active` instead.
@@ -374,10 +374,10 @@ impl RoundPattern {
     }
 }
 
-/// Rounds of all-to-alls and neighbourhoods in which blocks go directly to whom they are for, so that only
-/// the blocks' sizes are to be known: the steps of an all-to-all of `n` members would name `n` blocks for
-/// each of `n` members in each of `n` rounds. A member sends, and receives, in the order in which its
-/// messages are listed here, which matters where it pays for each.
+/// Rounds of all-to-alls and neighbourhoods in which blocks go directly to their members, so that only the
+/// blocks' sizes are to be known. The steps of an all-to-all of `n` members would name `n` blocks for each of
+/// `n` members in each of `n` rounds. A member sends, and receives, in the order in which its messages are
+/// listed here, which matters where it pays for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direct {
     /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as
@@ -408,7 +408,7 @@ pub enum Direct {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Association {
     /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power
-    /// of two, in order; then neighbours reduce in pairs until one is left, the lower one always on the left.
+    /// of two, in order. Then neighbours reduce in pairs until one is left, the lower one always on the left.
     /// All members have the result.
     Pairs {
         /// Operands after the first pairs.
@@ -437,8 +437,8 @@ pub struct Active {
     pub count: u32,
 }
 
-/// A collective algorithm for one [`Shape`]. What it says must follow from the shape, the member and the
-/// round alone: the planes and the event executor ask again for the same round, in any order of members, and
+/// A collective algorithm for one [`Shape`]. Its answers must follow from the shape, the member and the round
+/// alone. The planes and the event executor ask again for the same round, in any order of members, and
 /// processes ask for their own members only.
 // Asked by round and member, and never written out: an all-to-all of n members has n squared steps. The hints
 // (`pattern`, `direct`, `association`, `active`, `next`) must say what the steps say; the tests hold each

@@ -1,4 +1,4 @@
-//! Which members of a collective are on which process, where each process has a row of them.
+//! Members of a collective by process, where each process has a row of them.
 
 use crate::Active;
 use std::ops::Range;
@@ -60,7 +60,7 @@ pub struct ProcessSegment {
 }
 
 impl ProcessSegment {
-    /// All `size` members are on this process.
+    /// Makes the segment of a process that has all `size` members.
     pub fn whole(size: u32) -> ProcessSegment {
         ProcessSegment { own: 0..size, size, others: None }
     }
@@ -68,7 +68,7 @@ impl ProcessSegment {
     pub fn part(me: u32, segments: Rc<Segments>) -> ProcessSegment {
         ProcessSegment { own: segments.of_process(me), size: segments.size(), others: Some((me, segments)) }
     }
-    /// Own members.
+    /// Returns own members.
     #[inline]
     pub fn own(&self) -> Range<u32> {
         self.own.clone()
@@ -101,7 +101,7 @@ impl ProcessSegment {
     pub(crate) fn others(&self) -> (u32, Rc<Segments>) {
         self.others.clone().expect("a process alone has nobody to tell")
     }
-    /// Own members that may have steps in a round.
+    /// Returns own members that may have steps in a round.
     pub(crate) fn active(&self, active: Option<Active>) -> ActiveMembers {
         match active {
             None => ActiveMembers::Row(self.own.clone()),

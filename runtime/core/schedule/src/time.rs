@@ -9,10 +9,14 @@
 //! clocks of all processes are equal, and messages of one size take the same time everywhere, nothing is
 //! sent.
 //!
-//! A round is made in the first of these ways that it allows: as a regular [`RoundPattern`] (a loop over
-//! clocks, or a single addition while they are equal), as a [`Direct`](crate::Direct) exchange of blocks,
-//! or in the steps of each member. Where messages cost their ranks time, only steps say in which order a
-//! member pays, so every round is made in them.
+//! A round is made in the first of these forms that it allows:
+//!
+//! - a regular [`RoundPattern`] (a loop over clocks, or a single addition while they are equal);
+//! - a [`Direct`](crate::Direct) exchange of blocks;
+//! - the steps of each member.
+//!
+//! Every round is made in steps where messages cost their ranks time: only steps give the order in which a
+//! member pays.
 
 mod clocks;
 mod costs;
@@ -78,7 +82,8 @@ pub struct TimePlane {
 }
 
 impl TimePlane {
-    /// Own members with these clocks; `common` if all members everywhere have the same one.
+    /// Makes the time plane of own members with these clocks; `common` if all members everywhere have the
+    /// same one.
     pub fn new(
         segment: ProcessSegment,
         schedule: Rc<dyn Schedule>,
@@ -101,7 +106,7 @@ impl TimePlane {
     pub fn burden(&self) -> Option<&Burden> {
         self.burden.as_deref()
     }
-    /// A record from another process.
+    /// Delivers a record from another process.
     pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
         self.inbox.push((round, process, record));
     }
@@ -395,7 +400,7 @@ impl TimePlane {
 
     /// Any other round: who sends and receives, by the schedule's steps. Where messages cost nothing, all
     /// leave at the clocks with which the round begins, so that a receive from an own member needs nothing
-    /// but that; else what a member pays for one message delays its next.
+    /// but that. Else the cost of a member's message delays its next.
     // Receives come after sends in a member's steps, so that its first local step ends what matters to time
     // where messages, reductions and copies cost nothing.
     fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut RoundResult) {

@@ -1,4 +1,4 @@
-//! What the run cost the host: wall time, processor time, memory.
+//! Cost of the run on the host: wall time, processor time, memory.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -23,12 +23,12 @@ impl HostMeter {
         HostMeter { wall: seconds(ClockId::Monotonic), cpu: seconds(ClockId::ProcessCPUTime) }
     }
 
-    /// Wall seconds since the start.
+    /// Returns wall seconds since the start.
     pub fn wall_s(&self) -> f64 {
         seconds(ClockId::Monotonic) - self.wall
     }
 
-    /// Processor seconds of the whole process, user and system, since the start.
+    /// Returns processor seconds of the whole process, user and system, since the start.
     pub fn cpu_s(&self) -> f64 {
         seconds(ClockId::ProcessCPUTime) - self.cpu
     }

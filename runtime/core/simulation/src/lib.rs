@@ -18,14 +18,14 @@ pub use options::{OptionError, Options};
 pub use progress::Progress;
 pub use setup::{check_network_report, setup, setup_on};
 
-/// Returns what can be known to fail before a run starts: more ranks than memory (of which this process has
-/// `ranks`, and shares the host's memory with `sharing - 1` others), a report that cannot be written, where
-/// this process writes it.
+/// Returns what can be known to fail before a run starts. One is more ranks than memory, of which this
+/// process has `ranks`, and shares the host's memory with `sharing - 1` others. The other is a report that
+/// cannot be written, where this process writes it.
 ///
 /// # Errors
 /// A sentence with what to change.
 pub fn preflight(options: &Options, ranks: u32, sharing: u32, writes: bool) -> Result<(), String> {
-    memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available(), sharing)
+    memory::check(ranks.into(), memory::MIN_BYTES_PER_RANK, memory::available(), sharing)
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
     for path in options.report.iter().chain(&options.network_report).filter(|_| writes) {
         // Opened without truncation: a run that fails must not destroy the report of one that did not, nor

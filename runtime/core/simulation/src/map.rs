@@ -1,4 +1,4 @@
-//! Which ranks a native process has, where `-xsim-map` says it.
+//! Ranks of a native process, where `-xsim-map` gives them.
 
 use std::path::Path;
 

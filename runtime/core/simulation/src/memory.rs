@@ -1,10 +1,10 @@
-//! Whether a run fits the host's memory, before it starts.
+//! Forecast, before it starts, of a run that does not fit the host's memory.
 
 /// Bytes that even an idle rank of the smallest program needs: its state, its account, its saved stack. A
 /// lower bound, so that no run that fits is refused.
-pub const LEAST_BYTES_PER_RANK: u64 = 100;
+pub const MIN_BYTES_PER_RANK: u64 = 100;
 
-/// `VmHWM:   1234 kB` with the key `VmHWM:` gives 1234 * 1024.
+/// Reads a size in bytes: `VmHWM:   1234 kB` with the key `VmHWM:` gives 1234 * 1024.
 pub(crate) fn kilobytes(line: &str, key: &str) -> Option<u64> {
     let number = line.strip_prefix(key)?.trim().strip_suffix("kB")?;
     number.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -72,8 +72,8 @@ impl Forecast {
         Forecast { before: resident, started: 0, next: ENOUGH_RANKS }
     }
 
-    /// Called now and then while the ranks run: `rank` runs now, of `ranks` in all, which start in their
-    /// order. Whether to [`check`](Forecast::check), which is so each time twice as many have started.
+    /// Decides now and then, while the ranks run, when to [`check`](Forecast::check): `rank` runs now, of
+    /// `ranks` in all, which start in their order. Returns `true` each time twice as many have started.
     pub fn is_due(&mut self, rank: u32, ranks: u32) -> bool {
         self.started = self.started.max(rank + 1);
         let due = self.started >= self.next && self.started < ranks;

@@ -125,7 +125,7 @@ pub struct Options {
     pub given: BTreeMap<&'static str, String>,
 }
 
-/// Why the options of a run cannot be used: one sentence with the way out.
+/// The reason why the options of a run cannot be used: one sentence with the way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionError(pub String);
 
@@ -329,7 +329,7 @@ pub fn nearest(given: &str, known: impl Iterator<Item = String>) -> Option<Strin
     (distance <= given.len().max(name.len()).div_ceil(3)).then_some(name)
 }
 
-/// Levenshtein's distance in characters, O(len(a) len(b)).
+/// Returns Levenshtein's distance in characters, O(len(a) len(b)).
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! What a run came to: what was counted, as a report, and where that goes.
+//! Outcome of a run: its counts, as a report, and where that goes.
 
 use crate::host::HostMeter;
 use crate::options::Options;

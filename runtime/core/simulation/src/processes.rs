@@ -34,7 +34,7 @@ pub fn remote(options: &Options) -> Result<Option<Remote>, String> {
     Ok((transport.size() > 1).then(|| Remote::new(transport, options.places())))
 }
 
-/// The first rank of this process and how many it has, and how many processes share this host.
+/// Returns the first rank of this process and how many it has, and how many processes share this host.
 pub fn own(options: &Options, remote: Option<&Remote>) -> ((u32, u32), u32) {
     match remote {
         None => ((0, options.places()), 1),

@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Called as often as the run likes, it reads the host's clock.
+    /// Reads the host's clock; called as often as the run likes.
     pub fn tick(&mut self, world: &World) {
         let wait = match self.shown {
             ProgressDisplay::Never => return,

@@ -1,4 +1,4 @@
-//! What a run needs to begin, from its options.
+//! Setup that a run needs to begin, from its options.
 
 use crate::machine;
 use crate::options::{self, Options};

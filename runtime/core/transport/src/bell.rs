@@ -5,9 +5,9 @@
 //! look at that word as long as nobody sleeps; a call of the system for each message (a datagram, a pipe)
 //! costs more than the message itself.
 //!
-//! A bell carries no news: a message must have been sent before its bell is rung, who goes to sleep looks
-//! once more after it said so, and who has no bell, is on another host or is not known yet finds the message
-//! when it looks.
+//! A bell carries no news. A message must have been sent before its bell is rung, and a process that goes to
+//! sleep looks once more after it has set its word. A process that has no bell, is on another host or is not
+//! known yet finds the message when it looks.
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create, open, readlink};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
@@ -68,7 +68,7 @@ impl Word {
 
 /// The bell of this process, and those of others.
 pub(crate) struct Bell {
-    /// Its memory's file, which others open, and the word there.
+    /// The memory's file, which others open, and the word there.
     mine: Option<(OwnedFd, Word)>,
     /// By process.
     others: Vec<Option<Word>>,

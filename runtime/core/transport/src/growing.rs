@@ -23,7 +23,7 @@ const LAUNCHERS: [&str; 6] = ["PMI_", "PMIX_", "OMPI_", "MPI_LOCAL", "HYDI_", "H
 const HEAD: usize = 9;
 /// In place of a lane: whoever sends it is through with the run.
 const GOODBYE: u8 = 255;
-/// Once in so many looks in vain children are looked after.
+/// Once in so many failed looks children are looked after.
 const LOOKS: u32 = 64;
 /// Bytes read at a time.
 const PIECE: usize = 64 << 10;
@@ -32,7 +32,7 @@ const PIECE: usize = 64 << 10;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpawnedProcess {
     token: String,
-    /// Its number.
+    /// The number.
     pub me: u32,
     /// Number of processes at the start.
     pub first: u32,
@@ -85,7 +85,7 @@ pub struct Growing {
     leaving: Vec<Child>,
     /// `true` if the process is gone that started this one, or began the run.
     orphaned: bool,
-    /// Looks in vain since children were looked after.
+    /// Failed looks since children were looked after.
     looks: u32,
     /// Variables of the environment for those that this process starts.
     variables: Vec<(OsString, OsString)>,
@@ -113,7 +113,7 @@ fn is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid())
 }
 
-/// Nobody else has made it up.
+/// Returns a token that no other process has made up.
 fn new_token() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), now.as_nanos())
@@ -311,7 +311,7 @@ impl Growing {
         Ok(())
     }
 
-    /// A process that was started here and has ended, but not with its rank.
+    /// Looks for a process that was started here and has ended, but not with its rank.
     fn look_after_children(&mut self) -> Result<(), String> {
         self.leaving.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         let ended = |(process, child): &mut (u32, Child)| Some((*process, child.try_wait().ok()??));

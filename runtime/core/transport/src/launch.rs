@@ -1,4 +1,4 @@
-//! Who started this process, told from the environment that launchers leave.
+//! Launcher of this process, known from the environment that launchers leave.
 
 use std::ffi::OsString;
 

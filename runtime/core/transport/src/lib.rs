@@ -30,7 +30,7 @@ pub enum Lane {
 /// A program for one more process.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// Its file.
+    /// The file.
     pub program: PathBuf,
     /// Arguments behind its name.
     pub arguments: Vec<OsString>,
@@ -75,8 +75,7 @@ pub trait Transport {
     fn bell(&self) -> u64 {
         0
     }
-    /// These are what all processes answered to [`bell`](Self::bell), 0 for those on other hosts; all know
-    /// it.
+    /// Learns what all processes returned from [`bell`](Self::bell), 0 for those on other hosts; all know it.
     fn learn_bells(&mut self, _: &[u64]) {}
     /// Sleeps: as long as `woken` where everybody who sends something wakes this process, else no longer than
     /// `unwoken`.

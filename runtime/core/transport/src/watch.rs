@@ -4,9 +4,9 @@
 //! A small process of its own watches, because a launcher may end all others at the instant at which one
 //! dies. It has left their process group and session, and lives until the run is over.
 //!
-//! Hydra takes a process for dead when its end of the connection to the launcher is closed, which the kernel
-//! does before it tells of the death: so the watching process has all these ends as well, and lets them go
-//! when it has said who died.
+//! Hydra takes a process for dead when its end of the connection to the launcher is closed. The kernel closes
+//! it before it reports the death. So the watching process has all these ends as well, and closes them when
+//! it has reported who died.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -20,7 +20,7 @@ static MAILBOX: AtomicI32 = AtomicI32::new(-1);
 
 /// A process of this host, and what is said when it dies.
 pub struct WatchedProcess {
-    /// Its number in the system.
+    /// The number in the system.
     pub pid: i32,
     /// The line.
     pub text: String,
@@ -55,7 +55,7 @@ fn connection() -> Option<i32> {
     std::env::var("PMI_FD").ok()?.parse().ok()
 }
 
-/// Before processes know each other: this one may have to watch.
+/// Prepares this process to watch, which it may have to. Called before processes know each other.
 pub fn prepare() {
     if connection().is_none() {
         return;
@@ -79,8 +79,8 @@ static WATCHED_BY: OnceLock<(libc::sockaddr_un, libc::socklen_t)> = OnceLock::ne
 /// which is the lowest byte.
 pub const ENDS_WITH: usize = 0x7873_6d00;
 
-/// This process dies with an exit status: tells the watching process, so that the others end with the same.
-/// Makes system calls alone, for a signal handler.
+/// Notifies the watching process that this process dies with an exit status, so that the others end with the
+/// same. Makes system calls alone, for a signal handler.
 pub fn dies(status: i32) {
     let Some((address, length)) = WATCHED_BY.get() else { return };
     let words = status.to_ne_bytes();
@@ -118,7 +118,7 @@ fn message<'a>(parcel: &'a mut Parcel, part: &'a mut libc::iovec) -> libc::msghd
     message
 }
 
-/// The process with this number watches: gives it this one's connection to the launcher.
+/// Gives the process with this number, which watches, this one's connection to the launcher.
 pub fn watched_by(pid: i32) {
     let _ = WATCHED_BY.set(address(pid));
     let socket = MAILBOX.swap(-1, Relaxed);
@@ -240,7 +240,7 @@ unsafe fn keep_mail() -> Option<i32> {
     (length == 4).then_some(i32::from_ne_bytes(bytes))
 }
 
-/// Has these processes end with an exit status.
+/// Ends these processes with an exit status.
 ///
 /// # Safety
 /// Called in the watching process alone.
@@ -274,7 +274,7 @@ unsafe fn end_with(fds: &[i32], status: i32) {
     }
 }
 
-/// The watching process: system calls on memory that was there before it began, nothing else.
+/// Runs the watching process: system calls on memory that was there before it began, nothing else.
 fn wait(
     pipe: i32,
     watched: &[WatchedProcess],

@@ -1,4 +1,4 @@
-//! What can be said of a model before it is evaluated.
+//! Checks of a model before it is evaluated.
 //!
 //! What `main` can reach must be right; in kernels that nobody calls the same findings are warnings, because
 //! models are often read in part (a kernel's arguments, a machine's names).

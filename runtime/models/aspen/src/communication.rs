@@ -1,4 +1,4 @@
-//! What `comm` and `messages` say: who sends how many bytes to whom.
+//! Meaning of `comm` and `messages`: who sends how many bytes to whom.
 //!
 //! The patterns of the paper "Durango" (section 2.3) and of the reference's `mpigen`, and those that its text
 //! names besides.

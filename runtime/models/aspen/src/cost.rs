@@ -1,4 +1,4 @@
-//! What a model needs, and how long that takes.
+//! Cost of a model: its needs, and how long these take.
 
 use crate::error::{AspenError, suggestion};
 use crate::evaluate::{FormulaValue, ParameterValues};
@@ -127,8 +127,7 @@ impl Application {
         })
     }
 
-    /// Does something with the parameters that are asked for, on a kind of socket of a machine if there is
-    /// one.
+    /// Calls `body` with the parameters that are asked for, on a kind of socket of a machine if there is one.
     pub(crate) fn on_hardware<N: Number, R>(
         &self,
         request: &EvaluationRequest<'_, N>,

@@ -1,4 +1,4 @@
-//! Why a model cannot be read or evaluated.
+//! Reasons why a model cannot be read or evaluated.
 
 use crate::source::{LineColumn, SourceSpan, Sources};
 use std::fmt;
@@ -60,14 +60,14 @@ impl AspenError {
         self.span
     }
 
-    /// Line and column, once [`located`](AspenError::located).
+    /// Returns line and column, once [`located`](AspenError::located).
     pub fn place(&self) -> Option<LineColumn> {
         self.shown.as_ref().map(|shown| shown.place)
     }
 }
 
 impl fmt::Display for AspenError {
-    /// `file:line:column: sentence`; then the line and carets below what the sentence is about.
+    /// Writes `file:line:column: sentence`; then the line and carets below what the sentence is about.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(SourceLine { file, place, line, width }) = &self.shown else {
             return f.write_str(&self.sentence);
@@ -83,7 +83,8 @@ impl fmt::Display for AspenError {
 
 impl std::error::Error for AspenError {}
 
-/// "did you mean 'x'?" for the name among `known` that is nearest to `name`, if one is near; else nothing.
+/// Returns "did you mean 'x'?" for the name among `known` that is nearest to `name`, if one is near; else
+/// nothing.
 pub(crate) fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = known
         .map(|other| (distance(name, other), other))

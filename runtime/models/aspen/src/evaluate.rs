@@ -187,7 +187,7 @@ impl<'n, N: Number> ParameterValues<'n, N> {
         }))
     }
 
-    /// 1 if a condition holds, 0 if not.
+    /// Returns 1 if a condition holds, 0 if not.
     pub(crate) fn condition(
         &self,
         scope: ScopeId,
@@ -285,8 +285,8 @@ fn element<N: Number>(
     }
 }
 
-/// `lookup(values, places, x)`: the value at `x` on straight lines between the places, and on the first and
-/// last of these lines beyond them.
+/// Evaluates `lookup(values, places, x)`: the value at `x` on straight lines between the points, and on the
+/// first and last of these lines beyond them.
 fn lookup<N: Number>(arguments: &[FormulaValue<N>], span: SourceSpan) -> Result<N, AspenError> {
     let [FormulaValue::Array(values), FormulaValue::Array(places), FormulaValue::Number(x)] = arguments
     else {

@@ -7,11 +7,11 @@ use std::fmt;
 use std::rc::Rc;
 
 /// Products of sums with more terms than this stay products.
-const MOST_TERMS: usize = 64;
+const MAX_TERMS: usize = 64;
 /// Sums are multiplied out up to this power.
-const MOST_POWER: f64 = 4.0;
+const MAX_POWER: f64 = 4.0;
 /// Names, numbers and functions in a formula; more are of no use to anybody.
-const MOST_PARTS: u32 = 10_000;
+const MAX_PARTS: u32 = 10_000;
 /// The size of what has more.
 const TOO_LARGE: u32 = u32::MAX;
 
@@ -61,7 +61,7 @@ impl Formula {
     fn whole(terms: Rc<[FormulaTerm]>) -> Formula {
         let factors = terms.iter().flat_map(|term| &term.factors);
         let size = factors.fold(terms.len() as u32, |size, (atom, _)| size.saturating_add(atom.size()));
-        if size > MOST_PARTS { Formula::too_large() } else { Formula { terms, size } }
+        if size > MAX_PARTS { Formula::too_large() } else { Formula { terms, size } }
     }
 
     /// Returns what has too many parts, and all that is made of it.
@@ -192,7 +192,7 @@ impl Number for Formula {
             (_, Some(1.0)) => return self.clone(),
             _ => {}
         }
-        if self.terms.len() * other.terms.len() > MOST_TERMS {
+        if self.terms.len() * other.terms.len() > MAX_TERMS {
             let whole = |formula: &Formula| match formula.single() {
                 Some(_) => formula.clone(),
                 None => Formula::atom(Atom::Sum(formula.clone())),
@@ -227,7 +227,7 @@ impl Number for Formula {
                     term.factors.iter().map(|(atom, inner)| (atom.clone(), inner * power)).collect();
                 Formula::of(term.coefficient.powf(power), factors)
             }
-            None if power.fract() == 0.0 && power > 0.0 && power <= MOST_POWER => {
+            None if power.fract() == 0.0 && power > 0.0 && power <= MAX_POWER => {
                 (1..power as usize).fold(self.clone(), |product, _| product.times(self))
             }
             _ => Formula::of(1.0, vec![(Atom::Sum(self.clone()), power)]),
@@ -332,7 +332,7 @@ impl fmt::Display for Formula {
     /// holds and 0 elsewhere.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_too_large() {
-            return write!(f, "a formula of more than {MOST_PARTS} parts");
+            return write!(f, "a formula of more than {MAX_PARTS} parts");
         }
         if self.terms.is_empty() {
             return f.write_str("0");

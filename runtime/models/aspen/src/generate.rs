@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A program with more lines is refused.
-const MOST_LINES: usize = 100_000;
+const MAX_LINES: usize = 100_000;
 
 /// Parts of a program, in the order in which they need each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,9 +88,9 @@ struct ModelWriter {
 impl ModelWriter {
     fn line(&mut self, line: &str) -> Result<(), AspenError> {
         self.lines += 1;
-        if self.lines > MOST_LINES {
+        if self.lines > MAX_LINES {
             return Err(AspenError::new(format!(
-                "the program would have more than {MOST_LINES} lines; --implicit writes loops, and smaller \
+                "the program would have more than {MAX_LINES} lines; --implicit writes loops, and smaller \
                  numbers help (--param)"
             )));
         }

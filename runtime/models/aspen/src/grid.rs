@@ -36,7 +36,7 @@ impl Grid {
         (ranks > 0 && grid.ranks() == ranks).then_some(grid)
     }
 
-    /// The nearest rank counts below and above that have a grid.
+    /// Returns the nearest rank counts below, if there is one, and above that have a grid.
     pub fn near(ranks: u64, dimensions: u32) -> (Option<u64>, u64) {
         let fits = |&ranks: &u64| Grid::new(ranks, dimensions).is_some();
         let above = (ranks + 1..).find(fits).unwrap_or(ranks);

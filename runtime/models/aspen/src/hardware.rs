@@ -1,4 +1,4 @@
-//! What resources cost on one kind of socket of a machine.
+//! Cost of resources on one kind of socket of a machine.
 //!
 //! As in the reference implementation: the machine's parts are gone through from the machine down, without
 //! sockets of other kinds. The first component that has a resource serves it, and there are as many of it as
@@ -170,8 +170,8 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(served)
     }
 
-    /// Dynamic power of one component. A formula that names what only a resource knows has no meaning as
-    /// power, and is left out.
+    /// Returns the dynamic power of one component. A formula that names what only a resource knows has no
+    /// meaning as power, and is left out.
     fn dynamic(&self, component: usize) -> Option<N> {
         let component = &self.machine.components[component];
         let watts = component.items.iter().filter_map(|item| match item {
@@ -325,7 +325,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         self.conflicts.contains(&(a, b))
     }
 
-    /// Static power of the whole machine in watts, its idle sockets included.
+    /// Returns the static power of the whole machine in watts, its idle sockets included.
     pub(crate) fn static_power(&self) -> Result<N, AspenError> {
         self.total(self.root, None, &mut HashMap::new(), &|item| match item {
             Item::Power { dynamic: false, watts } => Some(watts),

@@ -1,8 +1,8 @@
 //! Aspen, a language for models of applications and machines on a page.
 //!
 //! An application model says how much its kernels compute, load, store and send, as formulas in its
-//! parameters. A machine model says how long its components take for that and how much power they draw.
-//! docs/reference/aspen.md has the language as it is read here, and what was decided where its description
+//! parameters. A machine model says how long its components take for that and how much power they draw. The
+//! page docs/reference/aspen.md has the language as it is read here, and the decisions where its description
 //! leaves something open.
 //!
 //! - K. L. Spafford, J. S. Vetter: "Aspen: A domain specific language for performance modeling", SC 2012.

@@ -369,7 +369,7 @@ impl Loader<'_> {
         Ok(machine)
     }
 
-    /// Each part must be there and of the kind that is said, and none may contain itself.
+    /// Checks that each part is there and of the kind that is given, and that none contains itself.
     fn parts(&mut self, machine: &Machine) -> Result<(), AspenError> {
         for component in &machine.components {
             for item in &component.items {

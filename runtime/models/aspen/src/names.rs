@@ -1,4 +1,4 @@
-//! What names stand for: parameters, enumerators, and in which model they are.
+//! Names: parameters, enumerators, and in which model they are.
 
 use crate::error::{AspenError, suggestion};
 use crate::source::SourceSpan;

@@ -1,4 +1,4 @@
-//! What formulas are computed with: plain numbers, or formulas in parameters that stay open.
+//! Numbers with which formulas are computed: plain numbers, or formulas in parameters that stay open.
 
 use crate::tree::Relation;
 
@@ -106,7 +106,7 @@ pub trait Number: Clone + std::fmt::Debug {
     fn power(&self, other: &Self) -> Self;
     /// Returns a function's value.
     fn apply(function: Function, values: &[Self]) -> Self;
-    /// 1 if a comparison holds, else 0.
+    /// Returns 1 if a comparison holds, else 0.
     fn compare(how: Relation, a: &Self, b: &Self) -> Self;
 
     /// Returns `true` if it is a formula that has grown too large to be of use.
@@ -119,7 +119,7 @@ pub trait Number: Clone + std::fmt::Debug {
         self.plus(&other.times(&Self::new(-1.0)))
     }
 
-    /// Zero.
+    /// Returns zero.
     fn zero() -> Self {
         Self::new(0.0)
     }

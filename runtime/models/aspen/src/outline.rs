@@ -1,4 +1,4 @@
-//! What is in a model, as text.
+//! Contents of a model, as text.
 
 use crate::cost::EvaluationRequest;
 use crate::error::AspenError;
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The control flow's tree ends after so many lines.
-const MOST_LINES: usize = 2000;
+const MAX_LINES: usize = 2000;
 /// Arrays are shown up to this length.
-const MOST_VALUES: usize = 8;
+const MAX_SHOWN_VALUES: usize = 8;
 
 impl Application {
     /// Parameters with their values, data with their sizes, and kernels.
@@ -66,14 +66,14 @@ impl Application {
     pub fn tree(&self, request: &EvaluationRequest<'_, f64>) -> Result<String, AspenError> {
         let mut tree = OutlineText { text: String::new(), depth: 0, lines: 0 };
         self.visit(request, &mut tree)?;
-        if tree.lines > MOST_LINES {
-            let _ = writeln!(tree.text, "... and {} lines more", tree.lines - MOST_LINES);
+        if tree.lines > MAX_LINES {
+            let _ = writeln!(tree.text, "... and {} lines more", tree.lines - MAX_LINES);
         }
         Ok(tree.text)
     }
 }
 
-/// A heading and rows of two columns.
+/// Appends a heading and rows of two columns.
 fn table(text: &mut String, heading: &str, rows: Vec<(String, String)>) {
     let width =
         rows.iter().map(|(name, _)| name.chars().count()).filter(|&width| width < 50).max().unwrap_or(0);
@@ -108,9 +108,13 @@ fn parameters(text: &mut String, names: &crate::names::NameTable, values: &Param
 }
 
 fn shown_array(values: &[f64]) -> String {
-    let shown: Vec<String> = values.iter().take(MOST_VALUES).map(|value| Plain(*value).to_string()).collect();
-    let more =
-        if values.len() > MOST_VALUES { format!(", ... ({} values)", values.len()) } else { String::new() };
+    let shown: Vec<String> =
+        values.iter().take(MAX_SHOWN_VALUES).map(|value| Plain(*value).to_string()).collect();
+    let more = if values.len() > MAX_SHOWN_VALUES {
+        format!(", ... ({} values)", values.len())
+    } else {
+        String::new()
+    };
     format!("{{{}{more}}}", shown.join(", "))
 }
 
@@ -123,7 +127,7 @@ struct OutlineText {
 impl OutlineText {
     fn line(&mut self, line: &str) {
         self.lines += 1;
-        if self.lines <= MOST_LINES {
+        if self.lines <= MAX_LINES {
             let _ = writeln!(self.text, "{:1$}{line}", "", self.depth * 2);
         }
     }

@@ -22,7 +22,7 @@ use winnow::token::any;
 /// Blocks and parentheses within each other; deeper ones would need a larger stack.
 const DEEPEST: usize = 200;
 /// Operators in one formula, which is a tree as deep as that if they all bind alike.
-const MOST_OPERATORS: usize = 500;
+const MAX_OPERATORS: usize = 500;
 
 /// State of the parser, and its farthest failure.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct ParserState {
     counted: Cell<usize>,
     /// `true` if parentheses are open.
     in_formula: Cell<bool>,
-    /// Why it cannot be read although nothing is wrong with it.
+    /// The reason why it cannot be read although nothing is wrong with it.
     excess: RefCell<Option<String>>,
 }
 
@@ -152,7 +152,7 @@ fn all<'a, T>(item: impl Parser<Input<'a>, T, EmptyError>) -> impl Parser<Input<
     repeat(0.., item)
 }
 
-/// `"include" path`
+/// Parses `"include" path`.
 fn include(input: &mut Input<'_>) -> Parsed<Global> {
     let file = alt((
         one("a file's name", |token| token.kind == TokenKind::Path),
@@ -210,7 +210,7 @@ fn parsed<T>(text: &str, id: FileId, grammar: impl Fn(&mut Input<'_>) -> Parsed<
     })
 }
 
-/// "expected ..., found ...".
+/// Returns the error "expected ..., found ...".
 fn explain(progress: &ParserState, found: Option<&Token<'_>>, text: &str) -> AspenError {
     let end = text.trim_end().len() as u32;
     let span =

@@ -1,4 +1,4 @@
-//! What a rank of a model does, in order: computation that takes so long, and communication.
+//! Plan of a rank of a model, in order: computation that takes so long, and communication.
 
 use crate::communication::{CommunicationPattern, Step};
 use crate::cost::EvaluationRequest;
@@ -91,7 +91,7 @@ impl Application {
         )
     }
 
-    /// The name of a kernel with the models it is in, as a traversal says it.
+    /// Returns the name of a kernel with the models it is in, as a traversal gives it.
     fn full_name(&self, name: &str) -> Result<&str, AspenError> {
         let found = self.kernel(0, name).ok_or_else(|| AspenError::new(self.no_kernel(0, name)))?;
         Ok(&self.kernels[found].full)

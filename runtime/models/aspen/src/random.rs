@@ -20,17 +20,17 @@ impl SplitMix64 {
         mix(self.0)
     }
 
-    /// Evenly from above 0 to 1.
+    /// Draws evenly from above 0 to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Evenly from 0 to below `count`.
+    /// Draws evenly from 0 to below `count`.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u64
     }
 
-    /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
+    /// Draws normally with mean 0 and deviation 1 (Box and Muller, 1958).
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.unit().ln()).sqrt();
         radius * (self.unit() * std::f64::consts::TAU).cos()

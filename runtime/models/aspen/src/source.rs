@@ -14,14 +14,14 @@ pub type FileId = u32;
 pub struct SourceSpan {
     /// The file.
     pub file: FileId,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
     /// The byte after its last.
     pub end: u32,
 }
 
 impl SourceSpan {
-    /// From the first byte of `self` to the last of `other`, which is in the same file.
+    /// Returns the span from the first byte of `self` to the last of `other`, which is in the same file.
     pub fn to(self, other: SourceSpan) -> SourceSpan {
         SourceSpan { end: other.end.max(self.end), ..self }
     }
@@ -102,7 +102,7 @@ impl Sources {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
-    /// Line and column of a span's first character. O(length of the file).
+    /// Returns line and column of a span's first character. O(length of the file).
     pub fn place(&self, span: SourceSpan) -> LineColumn {
         let before = &self.file(span.file).text[..span.start as usize];
         let line = before.rfind('\n').map_or(0, |at| at + 1);

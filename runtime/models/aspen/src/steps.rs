@@ -34,8 +34,8 @@ pub struct StepTraffic {
 }
 
 impl Application {
-    /// The communication steps of a kernel in the order in which they are met first; those of one place and
-    /// equal sizes are one.
+    /// Returns the communication steps of a kernel in the order in which they are met first; those of one
+    /// statement and equal sizes are one.
     ///
     /// # Errors
     /// As for [`Application::evaluate`]; a trait is not known.

@@ -29,9 +29,9 @@ pub enum TokenKind {
 pub struct Token<'a> {
     /// Kind of the token.
     pub kind: TokenKind,
-    /// As written.
+    /// The text as written.
     pub text: &'a str,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
 }
 
@@ -47,7 +47,7 @@ impl Token<'_> {
 pub struct Comment<'a> {
     /// With its slashes.
     pub text: &'a str,
-    /// Its first byte.
+    /// The first byte.
     pub start: u32,
 }
 
@@ -131,7 +131,7 @@ fn word<'a>(input: &mut Text<'a>) -> Result<&'a str, EmptyError> {
         .parse_next(input)
 }
 
-/// `5`, `5.`, `.5`, `5.5`, with an exponent or without; in `1..10` the dots are a sign.
+/// Reads `5`, `5.`, `.5` or `5.5`, with an exponent or without; in `1..10` the dots are a sign.
 fn number<'a>(input: &mut Text<'a>) -> Result<&'a str, EmptyError> {
     let whole = (digit1, opt(('.', not('.'), digit0)).void()).void();
     let part = ('.', digit1).void();

@@ -5,9 +5,9 @@ use crate::source::SourceSpan;
 /// A name; one of an imported model has dots.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Name {
-    /// As written, without spaces.
+    /// The text as written, without spaces.
     pub text: String,
-    /// Where.
+    /// The span of the source.
     pub span: SourceSpan,
 }
 
@@ -16,7 +16,7 @@ pub struct Name {
 pub struct Expr {
     /// Kind of the formula, with its operands.
     pub kind: ExprKind,
-    /// Where, parentheses left out.
+    /// The span of the source, parentheses left out.
     pub span: SourceSpan,
 }
 
@@ -106,7 +106,7 @@ pub enum Global {
 pub struct Param {
     /// Name of the parameter.
     pub name: Name,
-    /// Its default.
+    /// The default.
     pub value: Expr,
     /// Values that the parameter can take, if they are restricted.
     pub domain: Option<Domain>,
@@ -126,7 +126,7 @@ pub enum Domain {
 pub struct DataStructure {
     /// Name of the data structure.
     pub name: Name,
-    /// Its size in bytes: the formula, or the product of a shape's arguments.
+    /// The size in bytes: the formula, or the product of a shape's arguments.
     pub size: Expr,
     /// `true` if the size is a shape such as `Matrix(n, n, word)`.
     pub is_shape: bool,
@@ -161,7 +161,7 @@ pub struct Kernel {
     pub name: Name,
     /// Arguments that its callers pass.
     pub arguments: Vec<ArgumentName>,
-    /// Its own parameters and data.
+    /// Own parameters and data.
     pub locals: Vec<Global>,
     /// Steps of the kernel, in order.
     pub body: Vec<KernelStatement>,
@@ -181,7 +181,7 @@ pub struct ArgumentName {
 pub struct KernelStatement {
     /// Kind of the step, with its operands.
     pub kind: StatementKind,
-    /// Its first word.
+    /// The first word.
     pub span: SourceSpan,
 }
 
@@ -235,7 +235,7 @@ pub struct Loop {
 /// One alternative of a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alternative {
-    /// Its probability, or the value for which it is taken.
+    /// The probability, or the value for which it is taken.
     pub value: Expr,
     /// The steps.
     pub body: Vec<KernelStatement>,
@@ -263,7 +263,7 @@ pub struct Use {
     pub size: Option<Expr>,
     /// Name of the data structure.
     pub data: Option<Name>,
-    /// How.
+    /// The traits.
     pub traits: Vec<Trait>,
 }
 

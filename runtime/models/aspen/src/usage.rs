@@ -1,11 +1,11 @@
-//! What a step of a model uses.
+//! Use of resources by a step of a model.
 
 use crate::tree::Use;
 
 /// Resources that are used, with numbers for formulas.
 #[derive(Clone, Debug)]
 pub struct Usage<'a, N> {
-    /// As it is written.
+    /// The use as it is written.
     pub tree: &'a Use,
     /// Amount of the resource: the count, times the size of a piece if one is given.
     pub quantity: N,

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Kernels within each other; more is taken to be without end.
-const MOST_CALLS: usize = 200;
+const MAX_CALL_DEPTH: usize = 200;
 /// Statements that are gone through, which takes seconds.
-const MOST_STEPS: f64 = 1e7;
+const MAX_STEPS: f64 = 1e7;
 
 /// Method of traversing a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,12 +63,12 @@ pub enum Structure<'a, N> {
 
 /// Receiver of the events of a traversal.
 pub trait Visitor<N> {
-    /// A part begins.
+    /// Enters a part.
     ///
     /// # Errors
     /// The visitor's; the traversal ends.
     fn enter(&mut self, structure: &Structure<'_, N>) -> Result<(), AspenError>;
-    /// The part that began last and has not ended ends.
+    /// Leaves the part that began last and has not ended.
     ///
     /// # Errors
     /// The visitor's; the traversal ends.
@@ -132,9 +132,9 @@ impl<'m, N: Number> ModelWalk<'m, N> {
         let of = &self.model.kernels[kernel];
         let (scope, tree) = (of.scope, &of.tree);
         self.calls += 1;
-        if self.calls > MOST_CALLS {
+        if self.calls > MAX_CALL_DEPTH {
             let sentence = format!(
-                "'{}' is called more than {MOST_CALLS} calls deep: it seems to call itself without end",
+                "'{}' is called more than {MAX_CALL_DEPTH} calls deep: it seems to call itself without end",
                 of.full
             );
             return Err(AspenError::at(tree.name.span, sentence));
@@ -183,7 +183,7 @@ impl<'m, N: Number> ModelWalk<'m, N> {
         let before = self.locals.len();
         for statement in body {
             self.steps += 1.0;
-            if self.steps > MOST_STEPS {
+            if self.steps > MAX_STEPS {
                 return Err(AspenError::at(statement.span, too_many("the model has", "")));
             }
             self.statement(scope, statement, visitor)?;
@@ -343,7 +343,7 @@ impl<'m, N: Number> ModelWalk<'m, N> {
                 format!("how often this happens must be known, because {why}"),
             ));
         };
-        if self.steps + known > MOST_STEPS {
+        if self.steps + known > MAX_STEPS {
             let advice = match (counts, draws) {
                 (false, false) => "; leave --explicit away and what is the same each time is multiplied",
                 (true, _) => "; its counter is used, so each time differs: a smaller number helps (--param)",
@@ -500,7 +500,7 @@ impl<'m, N: Number> ModelWalk<'m, N> {
 }
 
 fn too_many(what: &str, advice: &str) -> String {
-    format!("{what} more steps than can be gone through one by one ({MOST_STEPS}){advice}")
+    format!("{what} more steps than can be gone through one by one ({MAX_STEPS}){advice}")
 }
 
 /// Returns the names that each kernel or what it calls mentions, and whether it or what it calls draws a

@@ -293,7 +293,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(words, 0..80).prop_map(|words| words.join(" "))
 }
 
-/// A model with steps that are valid, and any of them broken.
+/// Generates a model with steps that are valid, and any of them broken.
 fn broken() -> impl Strategy<Value = String> {
     let whole = with_main(
         "iterate i [n] \"l\" { execute [n] { flops [values[i]] as dp loads [n] of size [8] } } if (n > 5 and \

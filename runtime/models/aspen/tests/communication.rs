@@ -1,4 +1,4 @@
-//! Who sends what to whom, whatever the pattern and the number of ranks.
+//! Messages of models: who sends what to whom, whatever the pattern and the number of ranks.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What a model needs, and how long it takes, computed by hand.
+//! Needs of models, and how long they take, computed by hand.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the formatter changes, and what it leaves alone.
+//! Changes of the formatter, and what it leaves alone.
 
 mod common;
 
@@ -93,7 +93,7 @@ fn formula() -> impl Strategy<Value = String> {
     })
 }
 
-/// Space between tokens, with lines and comments in it.
+/// Generates space between tokens, with lines and comments in it.
 fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just(" "), Just("\n"), Just("\n\n\n\t"), Just(" // note \n"), Just("\n  // a line\n\n")]
 }

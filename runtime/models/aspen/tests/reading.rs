@@ -1,4 +1,4 @@
-//! What the grammar reads, and what it says of the rest.
+//! Texts that the grammar reads, and its sentences for the rest.
 
 mod common;
 

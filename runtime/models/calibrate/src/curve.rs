@@ -21,8 +21,8 @@ pub struct Curve(Vec<(u64, f64)>);
 impl Curve {
     /// Returns the medians of the rows of each size without spikes, and the rows that were left out.
     ///
-    /// A spike is a single size far from both neighbours and beyond the later one (or below the earlier one):
-    /// times grow with the size, so that an outlier shows as a time that falls again.
+    /// A spike is a single size far from both neighbours and beyond the later one (or below the earlier one).
+    /// Times grow with the size, so that an outlier shows as a time that falls again.
     pub fn of(rows: &[Row]) -> (Curve, Vec<Row>) {
         let mut sorted = rows.to_vec();
         sorted.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(a.seconds.total_cmp(&b.seconds)));
@@ -137,7 +137,7 @@ fn median(same: &[Row]) -> Row {
     Row { seconds: (low.seconds + high.seconds) / 2.0, ..low }
 }
 
-/// Returns `true` if a row is on the line through the two before it: copies of a library grow like this until
+/// Returns `true` if a row is on the line through the two before it. Copies of a library grow like this until
 /// a size from which on it copies no more, and the fall behind that size is no outlier.
 fn continues(rows: &[Row], at: usize) -> bool {
     let Some([first, second, here]) = at.checked_sub(2).and_then(|from| rows.get(from..=at)) else {

@@ -1,10 +1,10 @@
-//! What was measured, the lines through it, and the machine.
+//! Drawing of the measurements, the lines through them, and the machine.
 
 use crate::fit::Fit;
 use crate::machine::Prediction;
 use plot::{Chart, Mark, PlotSeries};
 
-/// Times over sizes, from one byte on: the axes have no place for nought where they are logarithmic.
+/// Draws times over sizes, from one byte on: logarithmic axes have no nought.
 pub fn chart(fit: &Fit, machine: &[Prediction], specification: &str) -> Chart {
     let points = |of: &dyn Fn(&Prediction) -> f64| -> Vec<(f64, f64)> {
         let all = machine.iter().filter(|at| at.row.bytes > 0).map(|at| (at.row.bytes as f64, of(at) * 1e6));

@@ -8,11 +8,11 @@
 use crate::table::Row;
 
 /// Rows that a line needs: two are on a line whatever they are.
-const LEAST: usize = 3;
+const MIN_SIZES: usize = 3;
 /// Rows at most: lines end at the best of all sizes.
 const MAX_ROWS: usize = 512;
 /// The most lines: what short messages, eager ones, those of a rendezvous and those beyond the caches take.
-const MOST: usize = 4;
+const MAX_LINES: usize = 4;
 /// By how much the criterion must fall for another line. Ten is called very strong evidence (R. Kass, A.
 /// Raftery, "Bayes Factors", 1995).
 const EVIDENCE: f64 = 10.0;
@@ -35,7 +35,7 @@ pub struct Segment {
     pub from: u64,
     /// The largest.
     pub until: u64,
-    /// Its time at no bytes.
+    /// The time at no bytes.
     pub latency: Estimate,
     /// Time of each byte.
     pub per_byte: Estimate,
@@ -142,9 +142,11 @@ pub fn fit(rows: &[Row]) -> Result<Fit, String> {
     let mut kept = rows.to_vec();
     let mut left_out: Vec<Row> = Vec::new();
     loop {
-        if sizes(&kept) < LEAST {
+        if sizes(&kept) < MIN_SIZES {
             return Err(match left_out.is_empty() {
-                true => format!("these are times of {} sizes: a line needs at least {LEAST}", sizes(rows)),
+                true => {
+                    format!("these are times of {} sizes: a line needs at least {MIN_SIZES}", sizes(rows))
+                }
                 false => no_line(&left_out, rows.len()),
             });
         }
@@ -185,7 +187,7 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
     let rounding =
         rows.iter().map(|row| (row.resolution / row.seconds).powi(2) / 12.0).sum::<f64>() / count + 1e-14;
     let mut best: Option<(f64, Vec<usize>, f64)> = None;
-    for lines in 1..=MOST.min(sizes(rows) / LEAST) {
+    for lines in 1..=MAX_LINES.min(sizes(rows) / MIN_SIZES) {
         let Some((squares, ends)) = partition(rows, lines) else { break };
         // A line has two parameters, and where it ends is a third.
         let parameters = (3 * lines - 1) as f64;
@@ -226,7 +228,7 @@ fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     for _ in 0..lines {
         let mut next = vec![None; rows.len() + 1];
         for until in (0..=rows.len()).filter(|&at| is_cut(at)) {
-            let from = (0..until).filter(|&at| is_cut(at) && sizes(&rows[at..until]) >= LEAST);
+            let from = (0..until).filter(|&at| is_cut(at) && sizes(&rows[at..until]) >= MIN_SIZES);
             let of = from.filter_map(|at| {
                 best[at].as_ref().map(|(sum, ends)| (sum + residual(&rows[at..until]), ends))
             });
@@ -238,8 +240,8 @@ fn partition(rows: &[Row], lines: usize) -> Option<(f64, Vec<usize>)> {
     best.pop().flatten()
 }
 
-/// Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by 1.96 +
-/// 2.4/n + 3/n².
+/// Returns Student's t of a two-sided 95 % interval: a table to 10 degrees of freedom, then within 0.3 % by
+/// 1.96 + 2.4/n + 3/n².
 fn student(freedom: usize) -> f64 {
     const FIRST: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     let n = freedom as f64;

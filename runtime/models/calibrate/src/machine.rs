@@ -17,7 +17,7 @@ pub struct Inside<'a> {
 /// A machine, as `-xsim-mn` takes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calibrated {
-    /// Its network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
+    /// The network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
     pub specification: String,
     pub(crate) network: String,
     pub(crate) gap: Option<Span>,
@@ -74,7 +74,7 @@ impl Calibrated {
 
 /// The least jump of a rendezvous, in times of an empty message. The sender hears from its receiver first,
 /// which is a way of the network more; of an empty message's time the network's way is half at least.
-const LEAST_RENDEZVOUS: f64 = 0.5;
+const MIN_RENDEZVOUS_JUMP: f64 = 0.5;
 
 /// The least part of the smallest messages' time that another line may have as the network's latency.
 const MIN_LATENCY_PART: f64 = 0.5;
@@ -227,7 +227,7 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
 fn eager(fit: &Fit, whole: f64) -> (Option<(u64, f64)>, Vec<String>) {
     let mut notes = Vec::new();
     let jumps = fit.jumps();
-    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= LEAST_RENDEZVOUS * whole;
+    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= MIN_RENDEZVOUS_JUMP * whole;
     let jump = jumps.iter().find(is_rendezvous).copied();
     for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
         notes.push(format!(
@@ -259,7 +259,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// By how much the machine is off, in parts of what was measured; below nought it is too fast.
+    /// Returns by how much the machine is off, in parts of what was measured; below nought it is too fast.
     pub fn error(&self) -> f64 {
         self.seconds / self.row.seconds - 1.0
     }

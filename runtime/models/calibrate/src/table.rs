@@ -25,7 +25,7 @@ pub enum Kind {
 pub struct Row {
     /// The message's size.
     pub bytes: u64,
-    /// Its time in seconds.
+    /// The time in seconds.
     pub seconds: f64,
     /// The value of one unit in the last printed digit, in seconds.
     pub resolution: f64,
@@ -45,7 +45,7 @@ pub struct Table {
     pub grows: bool,
     /// Messages in a row of which the last is answered.
     pub window: u32,
-    /// Its rows, by size.
+    /// The rows, by size.
     pub rows: Vec<Row>,
 }
 

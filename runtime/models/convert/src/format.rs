@@ -1,4 +1,4 @@
-//! Which formats there are.
+//! Formats.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 pub enum Format {
     /// The text of LogGOPSim.
     Goal,
-    /// Its binary form.
+    /// The binary form.
     GoalBinary,
     /// The time-independent traces of SimGrid.
     Ti,

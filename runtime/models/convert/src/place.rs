@@ -1,4 +1,4 @@
-//! What a rank is in a communicator of a file that is read.
+//! Position of a rank in a communicator of a file that is read.
 
 use crate::writer::given;
 use recorder::{ArgumentValue, CommMembership, ObjectArgument, Value};
@@ -20,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// `MPI_COMM_WORLD`.
+    /// Returns `MPI_COMM_WORLD`.
     pub fn world(ranks: u32, rank: u32) -> Place {
         Place {
             object: ObjectArgument::Named("MPI_COMM_WORLD"),
@@ -31,7 +31,7 @@ impl Place {
         }
     }
 
-    /// `MPI_COMM_SELF`.
+    /// Returns `MPI_COMM_SELF`.
     pub fn own(rank: u32) -> Place {
         Place { object: ObjectArgument::Named("MPI_COMM_SELF"), context: OWN, size: 1, rank: 0, leader: rank }
     }

@@ -17,7 +17,7 @@ pub fn replay<'t>(trace: &'t Trace, without: &[String]) -> Result<Replay<'t>, St
     Replay::new(trace, How { decides: false, compares: false, without })
 }
 
-/// Why a rank is not written to its end.
+/// The reason why a rank is not written to its end.
 pub enum Stop {
     /// The file cannot be written.
     Cannot(std::io::Error),
@@ -33,9 +33,9 @@ impl From<std::io::Error> for Stop {
 
 /// Writes what one rank does.
 pub trait Writing {
-    /// It computes.
+    /// Computes.
     fn compute(&mut self, span: Span) -> std::io::Result<()>;
-    /// It makes a call.
+    /// Makes a call.
     fn call(&mut self, call: Call) -> Result<(), Stop>;
 }
 

@@ -107,17 +107,17 @@ impl Writer {
         Writer { recording: Recording::unwritten(options(Path::new(""), ranks)), ranks, takes: Span::ZERO }
     }
 
-    /// The rank computes.
+    /// Records that the rank computes.
     pub fn compute(&mut self, rank: u32, span: Span) {
         self.recording.computed(rank, Time::ZERO, span);
     }
 
-    /// The next call takes so long, of which a replay makes its own time.
+    /// Sets how long the next call takes, of which a replay makes its own time.
     pub fn takes(&mut self, span: Span) {
         self.takes = span;
     }
 
-    /// The rank calls one of [`FUNCTIONS`].
+    /// Records a call of the rank, of one of [`FUNCTIONS`].
     pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[ArgumentValue]) {
         let function =
             FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
@@ -126,13 +126,13 @@ impl Writer {
         self.recording.call(&call, &CallReturn { at, code: 0, name: Some("MPI_SUCCESS") });
     }
 
-    /// The rank begins, as a recording has it: without what `MPI_Init` was given.
+    /// Begins the rank, as a recording has it: without the arguments of `MPI_Init`.
     pub fn init(&mut self, rank: u32) {
         self.call(rank, "MPI_Init", &[]);
     }
 
-    /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that
-    /// the call makes, 0 if it makes none.
+    /// Records that the rank sends or receives a message by this function of [`FUNCTIONS`]. Returns the
+    /// number of the request that the call makes, 0 if it makes none.
     pub fn message(
         &mut self,
         rank: u32,
@@ -169,7 +169,7 @@ impl Writer {
         slot
     }
 
-    /// The rank sends one message and receives another in one call.
+    /// Records that the rank sends one message and receives another in one call.
     pub fn exchange_in(&mut self, comm: ArgumentValue, rank: u32, to: Message, from: Message) {
         let told = (from.peer, from.tag, from.count.saturating_mul(from.datatype.size));
         let arguments = [
@@ -189,7 +189,7 @@ impl Writer {
         self.call(rank, "MPI_Sendrecv", &arguments);
     }
 
-    /// The rank waits for these requests, or a test finds them complete.
+    /// Records that the rank waits for these requests, or a test finds them complete.
     pub fn complete(&mut self, rank: u32, open: &[u32], tests: bool, slots: &mut Slots<Told>) {
         let mut told: Vec<Value> =
             open.iter().map(|&slot| status(slots.close(slot).unwrap_or(UNTOLD))).collect();
@@ -213,7 +213,7 @@ impl Writer {
         }
     }
 
-    /// The rank asks for a request that is not complete.
+    /// Records that the rank tests a request that is not complete.
     pub fn test_in_vain(&mut self, rank: u32, slot: u32) {
         let flag = result("flag", Value::Logical(false));
         self.call(
@@ -223,7 +223,7 @@ impl Writer {
         );
     }
 
-    /// The rank waits for all requests that it has open, if there are any.
+    /// Records that the rank waits for all requests that it has open, if there are any.
     pub fn wait_all(&mut self, rank: u32, slots: &mut Slots<Told>) {
         let open: Vec<(u32, Told)> = slots.iter().map(|(slot, told)| (slot, *told)).collect();
         if open.is_empty() {
@@ -257,7 +257,7 @@ impl Writer {
         Trace::read(&self.recording.file())
     }
 
-    /// `MPI_COMM_WORLD` as an argument of a rank's call.
+    /// Returns `MPI_COMM_WORLD` as an argument of a rank's call.
     pub fn world(&self, rank: u32) -> ArgumentValue {
         let member = Some(CommMembership { rank, peers: self.ranks, leaders: (0, 0) });
         let value = Value::Comm {
@@ -315,7 +315,7 @@ pub fn buffer(name: &'static str) -> ArgumentValue {
 /// A datatype of the standard's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Type {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Bytes of an element.
     pub size: u64,

@@ -32,7 +32,7 @@ impl Arguments {
     fn list(self, numbers: &[i32]) -> Arguments {
         numbers.iter().fold(self.i(numbers.len() as i32), |arguments, &number| arguments.i(number))
     }
-    /// Bytes, source, cancelled, error and tag.
+    /// Appends bytes, source, cancelled, error and tag.
     fn statuses(self, all: &[(i32, i32, u8, u8, i32)]) -> Arguments {
         all.iter().fold(self.i(all.len() as i32), |arguments, &(bytes, source, cancelled, error, tag)| {
             arguments.i(bytes).i(source).b(cancelled).b(error).i(tag)
@@ -66,7 +66,7 @@ impl File {
         file
     }
 
-    /// A call 10 microseconds after the one before, which takes 5.
+    /// Appends a call 10 microseconds after the one before, which takes 5.
     fn call(&mut self, function: u16, arguments: &Arguments) {
         self.counts[usize::from(function)] += 1;
         self.bytes.extend(function.to_be_bytes());
@@ -129,7 +129,7 @@ fn has(calls: &[String], parts: &[&str]) {
     }
 }
 
-/// Two ranks with messages, a split, a datatype of their own and collectives.
+/// Makes two ranks with messages, a split, a datatype of their own and collectives.
 fn example() -> Vec<Vec<u8>> {
     let rank = |rank: i32| {
         let (other, mut file) = (1 - rank, File::new());

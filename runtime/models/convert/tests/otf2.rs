@@ -1,4 +1,4 @@
-//! What OTF2 can hold of a trace comes back from it.
+//! Contents of a trace that OTF2 can hold come back from it.
 
 use convert::{Format, LogGops, Options};
 use mpi::schedule::choose::Policy;
@@ -31,7 +31,7 @@ fn there_and_back(directory: &Path, actions: &str) -> (Trace, Trace) {
     (trace, Trace::open(&second).unwrap())
 }
 
-/// Each of four ranks does what there is in messages and collectives; `turns` times.
+/// Makes four ranks, each of which does what there is in messages and collectives, `turns` times.
 fn actions(turns: u32) -> String {
     let mut text = String::new();
     for rank in 0..4 {

@@ -1,7 +1,7 @@
 //! Sequences side by side: one in which each of them is contained in order.
 
 /// Pairs of elements that are compared at most.
-const MOST_PAIRS: usize = 20_000_000;
+const MAX_PAIRS: usize = 20_000_000;
 
 /// A sequence that has all others in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,10 +27,10 @@ pub fn align(sequences: &[Vec<u32>]) -> Option<Aligned> {
     Some(aligned)
 }
 
-/// Two sequences as one, and where the elements of each are in it.
+/// Merges two sequences into one. Returns it, and where the elements of each are in it.
 fn merge(a: &[u32], b: &[u32]) -> Option<(Vec<u32>, Vec<usize>, Vec<usize>)> {
     let width = b.len() + 1;
-    if a.len().checked_mul(b.len())? > MOST_PAIRS {
+    if a.len().checked_mul(b.len())? > MAX_PAIRS {
         return None;
     }
     // How much the ends of both have in common, from each pair of places on.

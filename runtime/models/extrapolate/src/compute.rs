@@ -1,5 +1,6 @@
-//! Computation at another rank count: for each two places that follow each other the closest formula through
-//! the means of the traces, and a histogram of that mean that is like the one of the largest of them.
+//! Computation at another rank count. For each two call sites that follow each other it has the closest
+//! formula through the means of the traces. It also has a histogram of that mean, like the one of the largest
+//! of them.
 
 use crate::common::{Dictionaries, Renamed};
 use engine::Span;
@@ -47,8 +48,8 @@ pub fn of_trace(trace: &Trace, renamed: &Renamed) -> Result<BTreeMap<Path, Summa
     Ok(all.into_iter().map(|(path, histogram)| (path, histogram.summary())).collect())
 }
 
-/// The histograms at the rank count that is wanted; those of the traces are ordered by count. And sentences
-/// about means that no formula comes close to.
+/// Returns the histograms at the rank count that is wanted; those of the traces are ordered by count. Also
+/// returns sentences about means that no formula comes close to.
 pub fn extrapolate(
     common: &Dictionaries,
     counts: &[u32],

@@ -1,4 +1,4 @@
-//! What a plan says, on one of the runs, as a part of a trace.
+//! Emission of a plan, on one of the runs, as a part of a trace.
 
 use crate::common::Dictionaries;
 use crate::comms::{self, Comms, OfRank};
@@ -13,7 +13,7 @@ use trace::template::{Field, Peer, Position, Slot, Template, Whose};
 
 /// The most turns of a place whose numbers follow from the turn, and elements of an array: each is a call or
 /// number of its own.
-const MOST: i64 = 1 << 24;
+const MAX_EXPANSION: i64 = 1 << 24;
 
 /// Data that all generated ranks share.
 pub struct EmitContext<'a> {
@@ -116,7 +116,7 @@ impl Emitter<'_> {
             }
             Passed::Counted(times, content) => {
                 let times = self.count(times).map_err(|why| failed(why, "how often it is called there"))?;
-                if times > MOST {
+                if times > MAX_EXPANSION {
                     return Err(failed(
                         format!("{times} times with other numbers each is too often"),
                         "how often it is called there",
@@ -221,7 +221,7 @@ impl Emitter<'_> {
             }
             Elements::Counted(length, values) => {
                 let length = self.count(length)?;
-                if length > MOST {
+                if length > MAX_EXPANSION {
                     return Err(format!("{length} elements are too many"));
                 }
                 for place in 0..length {

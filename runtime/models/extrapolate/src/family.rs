@@ -75,9 +75,9 @@ pub enum Partition {
 
 /// The grids in which ranks are assumed to be.
 ///
-/// Any number of ranks has some balanced grid, and through the sides of such grids that do not grow together
-/// there is a formula for much that has nothing to do with them: 16, 36 and 64 are the squares of 4, 6 and 8,
-/// and twice the longer sides of what 64, 216 and 512 ranks are on a plane, 8, 18 and 32.
+/// Any number of ranks has some balanced grid. Through the sides of such grids that do not grow together
+/// there is a formula for much that has nothing to do with them. So 16, 36 and 64 are the squares of 4, 6
+/// and 8. They are also twice the longer sides of what 64, 216 and 512 ranks are on a plane, 8, 18 and 32.
 ///
 /// So these are looked at only where the others do not explain a trace, and those of two and of three
 /// dimensions apart.

@@ -5,10 +5,10 @@
 //! places of the program with their turns. Places that all have, or all of a kind (`family`), are one
 //! (`align`, `plan`).
 //!
-//! The number of passes and what their calls say are numbers for which a rule is sought that gives all of
-//! them exactly (`quantity`, `linear`): in the rank, its place in a grid, the turn, with factors that are
-//! formulas in the rank count (the crate `fit`). Before a result is given the plan has to make each of the
-//! traces again (`emit`).
+//! The number of passes and the arguments of their calls are numbers for which a rule is sought that gives
+//! all of them exactly (`quantity`, `linear`). A rule is in the rank, its position in a grid and the
+//! iteration, with factors that are formulas in the rank count (the crate `fit`). Before a result is given
+//! the plan has to make each of the traces again (`emit`).
 //!
 //! What follows no rule is refused by name: a trace that is nearly right is of no use, because one message
 //! without a receiver stops a replay.

@@ -30,7 +30,7 @@ pub enum SequencePlan {
 pub struct PlannedSite {
     /// [`Dictionaries::key`].
     pub key: u32,
-    /// How.
+    /// The passage of ranks through it.
     pub passed: Passed,
 }
 
@@ -85,7 +85,7 @@ pub struct RankElements<'a> {
     pub rank: u32,
     /// Turns of the loops around.
     pub index: Index,
-    /// What.
+    /// The elements.
     pub elements: &'a [SequenceElement],
 }
 
@@ -427,7 +427,7 @@ impl<'a> Planner<'a> {
         quantity::fit(self.family, rows, what).map_err(|why| self.refusal(key, name, &why, rows))
     }
 
-    /// That a number of a place has no rule.
+    /// Returns the sentence that a number of a call site has no rule.
     fn refusal(&self, key: u32, name: &str, why: &Unfit, rows: &[Row]) -> String {
         let why = match why {
             Unfit::NoFormula => {

@@ -1,9 +1,10 @@
 //! The sequence of what a rank does, told so that it can be compared between ranks and rank counts: which
 //! calls of the program follow each other, whatever their numbers, and how often.
 //!
-//! A recorder makes a loop of what comes again with the same numbers. A loop of the program over the bits of
-//! a rank, or over other ranks, says another number in each turn and stands in the trace as it ran: as so
-//! many calls of one place behind each other. Here both are one thing, a place of the program with its turns.
+//! A recorder makes a loop of what recurs with the same numbers. A loop of the program over the bits of a
+//! rank, or over other ranks, has another number in each iteration. It stands in the trace as it ran: as so
+//! many calls of one call site behind each other. Here both are one thing, a call site of the program with
+//! its iterations.
 
 use crate::common::{Dictionaries, ElementKey, Renamed};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -196,8 +197,9 @@ impl SequenceReader<'_, '_> {
     }
 }
 
-/// Makes groups of one turn of what is a group elsewhere: a loop over the bits of the rank count has one turn
-/// on the fewest ranks, and what comes once is not found as a loop. `groups` are the bodies of all groups.
+/// Makes groups of one iteration of what is a group elsewhere. A loop over the bits of the rank count has one
+/// iteration on the fewest ranks, and what comes once is not found as a loop. `groups` are the bodies of all
+/// groups.
 pub fn regroup(common: &mut Dictionaries, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<SequenceElement>) {
     for element in elements.iter_mut() {
         if let ElementIterations::Groups(turns) = &mut element.turns {

@@ -21,7 +21,7 @@ enum Pattern {
     Root(u32),
     /// The other side of the cube.
     Mirrored,
-    /// As many calls as the cube has ranks on a side, to one after the other.
+    /// A call for each rank on a side of the cube, to one after the other.
     Side,
 }
 

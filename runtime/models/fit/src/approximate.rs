@@ -141,8 +141,8 @@ fn candidates(seen: &[(f64, f64)]) -> Vec<(usize, Candidate)> {
     all
 }
 
-/// The formula for numbers seen at rank counts. Where `whole`, the numbers are integers, which a formula has
-/// to give after rounding.
+/// Returns the formula for numbers seen at rank counts. Where `whole`, the numbers are integers, which a
+/// formula has to give after rounding.
 pub fn fit(seen: &[(f64, f64)], whole: bool) -> Approximation {
     let mut best: Option<(usize, f64, Candidate)> = None;
     for (numbers, candidate) in candidates(seen) {

@@ -16,11 +16,11 @@ pub type Exact = Ratio<i128>;
 pub struct Term {
     /// Name in formulas, such as `log2(ranks)`.
     pub name: String,
-    /// Its value at each rank count; `None` where it is no fraction, such as the square root of 8.
+    /// The value at each rank count; `None` where it is no fraction, such as the square root of 8.
     pub values: Vec<Option<Exact>>,
 }
 
-/// Why there is no formula.
+/// The reason why there is no formula.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unfit {
     /// None gives the numbers.

@@ -419,7 +419,7 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.satisfy(operation, DependencyMark::Began, now);
     }
 
-    /// An operation ends at a time: operations that wait for that may be ready.
+    /// Ends an operation at a time: operations that wait for that may be ready.
     fn ended(&mut self, operation: u32, end: Time) {
         self.progress[operation as usize] = OperationProgress::Ended;
         let block = self.block(operation);

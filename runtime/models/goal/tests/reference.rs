@@ -1,4 +1,4 @@
-//! Random graphs end as in a plain model of LogGOPS, which keeps all that is to come in one list, takes the
+//! Random graphs end as in a plain model of LogGOPS. It keeps all that is to come in one list, takes the
 //! first by time and number, and puts back what finds its processor or interface busy.
 
 use goal::{
@@ -301,7 +301,8 @@ fn add(block: &mut Operations, work: Work, unit: ExecutionUnit, behind: &[(usize
     }
 }
 
-/// Every message has a receive in the order of the steps, so that graphs without wildcards never deadlock.
+/// Makes a graph. Every message has a receive in the order of the steps, so that graphs without wildcards
+/// never deadlock.
 fn graph(ranks: usize, steps: &[Step]) -> GoalGraph {
     let mut blocks = vec![Operations::default(); ranks];
     for step in steps {

@@ -21,7 +21,7 @@ pub enum ModelNode {
     Loop {
         /// Number of repetitions.
         count: u64,
-        /// What.
+        /// The nodes.
         body: Vec<ModelNode>,
     },
 }

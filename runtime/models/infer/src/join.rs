@@ -1,4 +1,5 @@
-//! What several runs have in common: their loops and steps, with a number for each run where they differ.
+//! Structure that several runs have in common: their loops and steps, with a number for each run where they
+//! differ.
 
 use crate::fold::{ModelNode, fold};
 use crate::pattern::{Fitting, fitting};

@@ -1,9 +1,9 @@
-//! What all ranks of a trace do together, step by step.
+//! Steps that all ranks of a trace make together, one by one.
 //!
-//! Collective operations are met by all ranks in one order, and so divide a run. What a rank sends and
-//! receives between two of them is divided where it has waited for all that it had started: as a rule that is
-//! an exchange, and the same one on all ranks. Where ranks do not agree in that (a pipeline, a wave) all
-//! between two collective operations is one step.
+//! Collective operations are met by all ranks in one order, and so divide a run. The messages of a rank
+//! between two of them are divided where it has waited for all that it had started. Usually that is an
+//! exchange, and the same one on all ranks. Where ranks do not agree in that (a pipeline, a wave) all between
+//! two collective operations is one step.
 
 use aspen::{Collective, Operation};
 use mpi::abi::{MPI_MAX, MPI_MIN, MPI_PROD};
@@ -35,7 +35,7 @@ pub struct ModelStep {
 /// A run, in steps.
 #[derive(Clone, Debug)]
 pub struct RunSteps {
-    /// Its ranks.
+    /// The ranks.
     pub ranks: u32,
     /// In their order.
     pub steps: Vec<ModelStep>,
@@ -103,7 +103,7 @@ impl CallReader<'_> {
         self.part.receives.extend(u32::try_from(envelope.peer).ok());
     }
 
-    /// A call that waits has returned.
+    /// Notes that a call that waits has returned.
     fn waited(&mut self) {
         if self.open.is_empty() {
             self.close();

@@ -1,4 +1,4 @@
-//! What the numbers in events mean.
+//! Definitions of the numbers in events.
 
 use crate::chunks::Chunks;
 use crate::numbers::{MalformedArchive, NumberReader, Result};

@@ -65,7 +65,7 @@ pub struct Message {
     pub peer: u32,
     /// The communicator's number.
     pub comm: u32,
-    /// Its tag.
+    /// The tag.
     pub tag: u32,
     /// Payload, in bytes.
     pub bytes: u64,
@@ -97,7 +97,7 @@ pub enum Event {
     Send(Message),
     /// One is sent with a request.
     Isend(Message, u64),
-    /// That is complete.
+    /// The send with this request is complete.
     IsendComplete(u64),
     /// A receive with a request is posted. What it receives is not known before it is complete.
     IrecvRequest(u64),

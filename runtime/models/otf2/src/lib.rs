@@ -1,9 +1,9 @@
 //! Archives of the Open Trace Format, version 2 (OTF2; Score-P, Vampir, Scalasca): what of them has to do
 //! with MPI, read and written.
 //!
-//! An archive `NAME.otf2` is an anchor file of that name, `NAME.def` with the definitions of all, and in the
-//! directory `NAME` for each location (of MPI: each rank) a file `N.def` with what its numbers mean to all,
-//! and a file `N.evt` with its events in the order of time.
+//! An archive `NAME.otf2` is an anchor file of that name, and `NAME.def` with the definitions of all. The
+//! directory `NAME` has two files for each location (of MPI: each rank): `N.def` maps its numbers to those of
+//! all, and `N.evt` has its events in the order of time.
 //!
 //! Files are chunks of equal length, each with a header, of records; numbers are as short as they can be
 //! ([`numbers`]). The format has no text of its own: this follows the sources of the library (OTF2 3.0,

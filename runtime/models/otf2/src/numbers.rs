@@ -1,15 +1,15 @@
 //! Numbers and texts as files have them.
 //!
-//! Most numbers are a byte that says how many bytes follow, least first, without the zeros at the end: 0 is
-//! one byte, and so is the greatest of all (0xff), which means that there is none. Times and lengths of long
-//! records stand in full.
+//! Most numbers are a byte with the count of the bytes that follow, least first, without the zeros at the
+//! end. 0 is one byte, and so is the greatest of all (0xff), which means that there is none. Times and
+//! lengths of long records stand in full.
 
 /// A defect of a file, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MalformedArchive {
     /// The byte, from 0.
     pub at: u64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -174,15 +174,15 @@ impl<'a> NumberReader<'a> {
 
 /// Appends numbers as files have them.
 pub trait Put {
-    /// A number in full.
+    /// Appends a number in full.
     fn full(&mut self, number: u64);
-    /// One that is as short as it can be.
+    /// Appends one that is as short as it can be.
     fn number(&mut self, number: u64);
-    /// One of 32 bits, of which the greatest means none.
+    /// Appends one of 32 bits, of which the greatest means none.
     fn short(&mut self, number: u32);
-    /// A text; what is behind a zero in it is left out.
+    /// Appends a text; what is behind a zero in it is left out.
     fn text(&mut self, text: &str);
-    /// A record of this kind with what `put` appends.
+    /// Appends a record of this kind with what `put` appends.
     fn record(&mut self, kind: u8, put: impl FnOnce(&mut Vec<u8>));
 }
 

@@ -180,7 +180,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// The end of a chunk that others come behind.
+    /// Ends a chunk that others come behind.
     fn close(&mut self, place: usize) -> io::Result<()> {
         let location = &mut self.locations[place];
         let filled = location.bytes.len() + CHUNK - location.used;

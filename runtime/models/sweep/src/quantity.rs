@@ -6,8 +6,8 @@ use network::Bandwidth;
 /// The unit in which numbers of a kind are compared and drawn; empty for those without.
 pub type Unit = &'static str;
 
-/// `0.5us` as 5e-7 and `s`, `8Gbps` as 8e9 and `bit/s`; `None` if it is no number with a unit that options
-/// know.
+/// Reads `0.5us` as 5e-7 and `s`, `8Gbps` as 8e9 and `bit/s`. Returns `None` if it is no number with a unit
+/// that options know.
 pub fn quantity(text: &str) -> Option<(f64, Unit)> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;

@@ -1,4 +1,4 @@
-//! What the runs of a sweep say together: the table, the best point, who is best where, how well it scales.
+//! Results of the runs of a sweep: the table, the best point, who is best where, how well it scales.
 
 use crate::vary::{Point, Points, Variable};
 use engine::Span;
@@ -6,7 +6,7 @@ use engine::Span;
 /// Results of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunResults {
-    /// Its virtual time, in picoseconds.
+    /// The virtual time, in picoseconds.
     pub time_ps: u64,
     /// The mean over ranks of computation and of waiting.
     pub compute_ps: u64,
@@ -144,7 +144,7 @@ impl SweepTable {
         self.variables.iter().zip(point).map(|(variable, &value)| &variable.values[value])
     }
 
-    /// For a terminal: a line for each point, the best one, and who is best where.
+    /// Returns the text for a terminal: a line for each point, the best one, and who is best where.
     pub fn text(&self) -> String {
         let mut lines: Vec<Vec<String>> =
             vec![self.variables.iter().map(|variable| variable.name.clone()).collect()];

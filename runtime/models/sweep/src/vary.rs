@@ -1,16 +1,16 @@
-//! What is varied: `l=0.1us..10us*10`, `np=64,512,4096`.
+//! Variables: `l=0.1us..10us*10`, `np=64,512,4096`.
 
 use crate::quantity::{quantities, quantity, split};
 
 /// The most values of a variable, and the most points of a sweep: more is a typing error.
-const MOST: usize = 100_000;
+const MAX_POINTS: usize = 100_000;
 
 /// Something that is varied, and its values in the order in which they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its values as text.
+    /// The values as text.
     pub values: Vec<String>,
 }
 
@@ -35,8 +35,8 @@ impl Variable {
                 Some((first, rest)) => all.extend(range(first, rest)?),
                 None => all.push(value.to_owned()),
             }
-            if all.len() > MOST {
-                return Err(format!("{name} has more than {MOST} values"));
+            if all.len() > MAX_POINTS {
+                return Err(format!("{name} has more than {MAX_POINTS} values"));
             }
         }
         if let Some(twice) = all.iter().enumerate().find(|(place, value)| all[..*place].contains(value)) {
@@ -83,7 +83,7 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
     let value = |step: i32| if is_factor { from * by.powi(step) } else { from + f64::from(step) * by };
     // What rounding adds is no reason to leave the end out.
     let steps: Vec<f64> =
-        (0..=MOST as i32).map(value).take_while(|&value| value <= to * (1.0 + 1e-9)).collect();
+        (0..=MAX_POINTS as i32).map(value).take_while(|&value| value <= to * (1.0 + 1e-9)).collect();
     Ok(steps.into_iter().map(|value| format!("{}{unit}", rounded(value))).collect())
 }
 
@@ -117,8 +117,8 @@ impl Points<'_> {
             .0
             .iter()
             .try_fold(1usize, |count, variable| count.checked_mul(variable.values.len()))
-            .filter(|&count| count <= MOST);
-        count.ok_or_else(|| format!("these are more than {MOST} runs"))?;
+            .filter(|&count| count <= MAX_POINTS);
+        count.ok_or_else(|| format!("these are more than {MAX_POINTS} runs"))?;
         if let Some((_, twice)) = self
             .0
             .iter()

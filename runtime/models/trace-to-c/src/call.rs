@@ -7,7 +7,7 @@ use trace::Trace;
 use trace::template::{Field, Peer, Position, Template, Whose};
 use trace::trace::Cell;
 
-/// Why a call cannot be written.
+/// The reason why a call cannot be written.
 pub type Refusal = String;
 
 /// An argument of a generated call.
@@ -165,7 +165,8 @@ impl<'a> GeneratedCall<'a> {
         self.options.datatypes == Datatypes::Size && matches!(field, Field::Datatype(None))
     }
 
-    /// Size and extent of a datatype for each rank, as the greatest; `None` if the trace does not say them.
+    /// Returns size and extent of a datatype for each rank, as the greatest; `None` if the trace does not
+    /// have them.
     pub fn extent(&self, field: &Field, at: usize) -> Option<i64> {
         match field {
             Field::Datatype(Some(place)) => {

@@ -1,4 +1,4 @@
-//! What each rank computed before each of its calls, as a text for the program (`times.c` reads it).
+//! Times that each rank computed before each of its calls, as a text for the program (`times.c` reads it).
 
 use crate::Options;
 use crate::spelling::is_left_out;
@@ -6,9 +6,9 @@ use std::fmt::Write;
 use trace::Trace;
 use trace::times::Reading;
 
-/// Returns the text: for each rank, and behind the last one, a line of 20 digits with the byte that its times
-/// begin at, then a line of times for each rank in ps, `3*5` for three of 5. Calls of functions that are left
-/// out count for the call behind them. O(calls of all ranks).
+/// Returns the text. For each rank, and behind the last one, it has a line of 20 digits with the byte that
+/// its times begin at. Then it has a line of times for each rank in ps, `3*5` for three of 5. Calls of
+/// functions that are left out count for the call behind them. O(calls of all ranks).
 ///
 /// # Errors
 /// A sentence, if the trace has no exact times.

@@ -10,7 +10,7 @@ use trace::Trace;
 pub struct GeneratedFile {
     /// `main.c`.
     pub name: &'static str,
-    /// Its contents.
+    /// The contents.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ fn main_c(program: &mut ProgramText, options: &Options) -> String {
     out + "    return 0;\n}\n"
 }
 
-/// With -DCOUNT each call counts itself.
+/// Returns the counters of a program in which, with -DCOUNT, each call counts itself.
 fn counters(program: &ProgramText) -> String {
     let mut out = String::from("#ifdef COUNT\nstatic const char *const names[FUNCTIONS] = {\n");
     let names = || {

@@ -2,10 +2,10 @@
 //! change (docs/reference/trace-tools.md).
 //!
 //! After X. Wu, V. Deshpande, F. Mueller, "ScalaBenchGen: Auto-Generation of Communication Benchmarks
-//! Traces", IPDPS 2012: loops of the trace become loops, ranks that do something different are told apart by
-//! conditions, numbers that differ between ranks stand in vectors, and what ranks compute between two calls
-//! is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the trace
-//! has.
+//! Traces", IPDPS 2012. Loops of the trace become loops, conditions separate ranks that do something
+//! different, and numbers that differ between ranks stand in vectors. The computation of ranks between two
+//! calls is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the
+//! trace has.
 
 mod call;
 mod each;

@@ -12,7 +12,7 @@ use trace::Trace;
 use trace::trace::Cell;
 
 /// A program with more lines is refused: no one would read it, and compilers take minutes.
-const MOST_LINES: usize = 200_000;
+const MAX_LINES: usize = 200_000;
 /// Functions that answer statuses in other ways than by arguments of the calls that complete something.
 const READS_STATUSES: &[&str] =
     &["MPI_Get_count", "MPI_Get_elements", "MPI_Get_elements_x", "MPI_Test_cancelled"];
@@ -142,7 +142,7 @@ struct ProgramWriter<'a> {
 impl ProgramWriter<'_> {
     fn line(&mut self, line: &str) -> Result<(), String> {
         self.lines += 1;
-        if self.lines > MOST_LINES {
+        if self.lines > MAX_LINES {
             let why = "the benchmark would have more than 200,000 lines: the trace has few loops; cut a part \
                 of it (xsim trace cut), or record a part of the run";
             return Err(why.to_owned());

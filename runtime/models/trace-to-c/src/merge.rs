@@ -10,7 +10,7 @@ use trace::trace::{Cell, Node};
 
 /// Pairs of items that are compared at most; longer sequences are put one behind the other, but for what they
 /// begin and end with.
-const MOST_PAIRS: usize = 20_000_000;
+const MAX_PAIRS: usize = 20_000_000;
 
 /// A call or a loop, of ranks of several shapes.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ fn common(trace: &Trace, a: &Item, b: &Item) -> usize {
     match (a, b) {
         (Item::Call(a), Item::Call(b)) => usize::from(template(trace, a) == template(trace, b)),
         (Item::Loop { body: x, .. }, Item::Loop { body: y, .. }) => {
-            if x.len().saturating_mul(y.len()) > MOST_PAIRS {
+            if x.len().saturating_mul(y.len()) > MAX_PAIRS {
                 return 0;
             }
             let shared = SuffixTable::new(trace, x, y).best(0, 0);
@@ -136,7 +136,7 @@ fn zip(trace: &Trace, mut a: Vec<Item>, mut b: Vec<Item>) -> Vec<Item> {
     let (last_a, last_b) = (a.split_off(a.len() - end), b.split_off(b.len() - end));
     let (rest_a, rest_b) = (a.split_off(begin), b.split_off(begin));
     let mut merged: Vec<Item> = a.into_iter().zip(b).map(|(a, b)| together(trace, a, b)).collect();
-    if rest_a.len().saturating_mul(rest_b.len()) > MOST_PAIRS {
+    if rest_a.len().saturating_mul(rest_b.len()) > MAX_PAIRS {
         merged.extend(rest_a.into_iter().chain(rest_b));
     } else {
         between(trace, rest_a, rest_b, &mut merged);

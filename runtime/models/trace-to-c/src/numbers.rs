@@ -57,7 +57,7 @@ pub struct RanksByTemplate<'t> {
 }
 
 impl<'t> RanksByTemplate<'t> {
-    /// O(ranks).
+    /// Collects the ranks of each shape. O(ranks).
     pub fn new(trace: &'t Trace) -> RanksByTemplate<'t> {
         let mut of_shape = vec![Vec::new(); trace.shapes.len()];
         let mut rank = 0;
@@ -68,7 +68,7 @@ impl<'t> RanksByTemplate<'t> {
         RanksByTemplate { trace, of_shape }
     }
 
-    /// 1 for the ranks of these shapes.
+    /// Returns 1 for the ranks of these shapes, else 0.
     pub fn members(&self, shapes: &[u32]) -> Vec<i64> {
         let mut members = vec![0; self.trace.ranks as usize];
         shapes.iter().for_each(|&shape| {
@@ -176,12 +176,12 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// A loop begins whose turns this variable counts.
+    /// Begins a loop whose iterations this variable counts.
     pub fn begin_loop(&mut self, variable: String) {
         self.loops.push(variable);
     }
 
-    /// It ends.
+    /// Ends the loop that began last.
     pub fn end_loop(&mut self) {
         self.loops.pop();
     }

@@ -1,4 +1,4 @@
-//! How MPI's functions are called in C, from the function table.
+//! Signatures of MPI's functions in C, from the function table.
 
 /// The access of a function to what a parameter names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

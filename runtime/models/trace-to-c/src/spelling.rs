@@ -105,6 +105,8 @@ fn object(field: &Field) -> Option<(Class, Option<u32>)> {
 }
 
 impl Speller {
+    /// Spells a call in C.
+    ///
     /// # Errors
     /// Why the call cannot be written.
     pub fn spell(&mut self, call: &GeneratedCall) -> Result<Spelled, Refusal> {

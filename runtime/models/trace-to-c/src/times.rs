@@ -1,4 +1,4 @@
-//! What ranks compute between calls, as a table for the program.
+//! Times that ranks compute between calls, as a table for the program.
 
 use crate::numbers::{NumberByRank, Vectors};
 use rustc_hash::FxHashMap;
@@ -191,8 +191,8 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
     all
 }
 
-/// The deviation of times from the means of their ranks, if these are all that ranks differ in and each
-/// passed as often.
+/// Returns the deviation of times from the means of their ranks, if these are all that ranks differ in and
+/// each passed as often.
 fn within_ranks(summary: &Summary, means: &[i64]) -> u64 {
     let some = || means.iter().filter(|&&mean| mean > 0).map(|&mean| mean as f64);
     let count = some().count().max(1) as f64;

@@ -216,7 +216,8 @@ fn receive(message: ::aspen::Message, number: u32) -> Call {
     Call::Irecv(envelope(message.peer as i32, message.bytes), number)
 }
 
-/// In each direction a receive and a send, then a wait for all.
+/// Returns the next call of an exchange: in each direction a receive and a send, then a wait for all. Returns
+/// `None` at its end.
 fn exchanged(exchange: &StepExchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let rank = u64::from(rank);
     loop {

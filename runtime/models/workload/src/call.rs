@@ -1,4 +1,4 @@
-//! What a rank without a program calls.
+//! Calls of a rank without a program.
 
 use engine::Span;
 use mpi::collective::Reducing;
@@ -279,15 +279,15 @@ pub enum Wait {
 /// A collective on an intracommunicator; of a neighbourhood, on one that has a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collective {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
     /// The communicator's number.
     pub comm: u32,
     /// The root's rank; `None` if the collective has no root.
     pub root: Option<i32>,
-    /// As in [`mpi::collective::Lengths`].
+    /// Bytes as in [`mpi::collective::Lengths`].
     pub bytes: u64,
-    /// As in [`mpi::collective::Lengths`].
+    /// Blocks as in [`mpi::collective::Lengths`].
     pub blocks: Option<(Blocks, Blocks)>,
     /// With what it reduces.
     pub reduction: Option<Reducing>,

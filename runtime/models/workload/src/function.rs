@@ -92,6 +92,8 @@ impl Function {
     }
 }
 
+/// Returns the function of a collective, blocking or not.
+///
 /// # Panics
 /// On kinds that are no calls of their own.
 fn collective_of(kind: Kind, starts: bool) -> Function {
@@ -99,6 +101,8 @@ fn collective_of(kind: Kind, starts: bool) -> Function {
     if starts { nonblocking } else { blocking }
 }
 
+/// Returns the function that makes a persistent collective.
+///
 /// # Panics
 /// As [`collective_of`].
 fn initialization_of(kind: Kind) -> Function {

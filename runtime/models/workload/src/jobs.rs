@@ -14,12 +14,12 @@ use std::rc::Rc;
 pub struct Job<'t> {
     name: String,
     replay: Replay<'t>,
-    /// When its ranks begin.
+    /// The time at which its ranks begin.
     begins: Time,
-    /// Its first rank, and how many it has.
+    /// The first rank, and how many it has.
     first: u32,
     ranks: u32,
-    /// Its functions among those of all jobs.
+    /// The functions among those of all jobs.
     functions: Vec<u16>,
     /// The number of its site 0 among those of all jobs.
     first_site: u32,

@@ -13,10 +13,10 @@
 //! Calls of such a rank happen at the picosecond at which a program's would (`tests/aspen_run.rs` and
 //! `tests/replay.rs` compare them).
 //!
-//! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]),
-//! and those that follow one another are made with one look at the world, and so are waits for all of a
-//! rank's requests. Those that are alike ([`Workload::series`]) are started and held as those of a program
-//! are (`message/batch.rs`).
+//! Most calls are messages. A workload marks a rank's next call as one if it knows that
+//! ([`Workload::message`]). Messages that follow one another are made within one borrow, and so are waits for
+//! all of a rank's requests. Those that are alike ([`Workload::series`]) are started and held as those of a
+//! program are (`message/batch.rs`).
 //!
 //! Messages that are waited for as soon as they are started ([`Workload::volley`]) are made as one, with
 //! their wait, and without a request for any of them (`message/volley.rs`). All other calls, and all of them

@@ -63,11 +63,11 @@ enum Blocked {
 #[derive(Clone)]
 struct Machine<C> {
     cursor: C,
-    /// When it entered its call.
+    /// The time at which it entered its call.
     entered: Time,
     /// The value that the first half of the blocking call passes to the second half.
     word: usize,
-    /// Its open requests among [`Lists`], or [`NONE`].
+    /// The open requests among [`Lists`], or [`NONE`].
     list: u32,
     blocked: Blocked,
     function: u16,
@@ -154,14 +154,14 @@ impl<'m, W: Workload> Machines<'m, W> {
         ending
     }
 
-    /// Before they begin: these recorders are told of their calls.
+    /// Adds recorders before the calls begin, which are notified of them.
     pub fn listen(&mut self, recorders: Vec<Box<dyn Recorder>>) {
         if !recorders.is_empty() {
             self.listening = Some(Listening::new(&mut self.mpi.world(), recorders));
         }
     }
 
-    /// After the run, on all processes: what recorders have found, on process 0.
+    /// Returns what recorders have found after the run, on process 0. Called on all processes.
     pub fn found(&mut self) -> Found {
         self.listening.take().map_or_else(Found::default, |listening| listening.end(self.mpi))
     }
@@ -488,7 +488,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         handle_of(self.machines[rank as usize].comms.as_ref().map_or(&[], |made| made.as_slice()), comm)
     }
 
-    /// A rank's call has failed: the run ends, and says why.
+    /// Ends the run as a rank's call has failed, and reports why.
     fn fail(&mut self, rank: u32, failure: &Failure) -> Outcome {
         let status = failure.class.0.clamp(1, 125);
         let mut world = self.mpi.world();

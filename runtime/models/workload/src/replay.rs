@@ -1,9 +1,9 @@
 //! A recorded run once more, without the program: each rank makes the calls that a trace has of it
 //! (docs/reference/replay.md), with the computation between them, on any machine.
 //!
-//! What a call was told in the recording is kept: a receive from any source is one from the source that it
-//! had, a wait for any of several requests is one for those that were complete, a poll that found something
-//! waits for it, and one that found nothing is passed over.
+//! The results of a call in the recording are kept. A receive from any source is one from the source that it
+//! had, and a wait for any of several requests is one for those that were complete. A poll that found
+//! something waits for it, and one that found nothing is passed over.
 //!
 //! So a rank does what the program did with the answers that it got then, whatever the machine, and nothing
 //! has to be decided while it runs. Messages and collectives take their time on the machine of the replay.
@@ -49,13 +49,13 @@ use trace::Trace;
 use trace::trace::{Cell, Comms};
 
 /// The most functions that a trace may name: a call's function is kept in 15 bits.
-const MOST_FUNCTIONS: usize = 1 << 15;
+const MAX_FUNCTIONS: usize = 1 << 15;
 
 /// A rank's position in its calls.
 #[derive(Clone, Default)]
 pub struct Cursor {
     position: Position,
-    /// Its calls up to now.
+    /// The calls up to now.
     calls: u64,
 }
 
@@ -107,7 +107,7 @@ impl<'t> Replay<'t> {
     /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what
     /// else cannot be.
     pub fn new(trace: &'t Trace, How { decides, compares, without }: How) -> Result<Replay<'t>, String> {
-        if trace.functions.len() >= MOST_FUNCTIONS {
+        if trace.functions.len() >= MAX_FUNCTIONS {
             return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
         }
         if compares && trace.times.is_empty() {
@@ -153,7 +153,7 @@ impl<'t> Replay<'t> {
         self.plan.volleys.number_functions(numbers);
     }
 
-    /// From the beginning, for another run whose ranks begin at a time.
+    /// Restarts from the beginning, for another run whose ranks begin at a time.
     pub(crate) fn restart(&mut self, begins: Time) {
         self.clockwork.rewind(self.trace);
         self.expected.fill(begins);

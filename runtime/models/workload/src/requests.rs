@@ -28,13 +28,13 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// A request with this number.
+    /// Puts a request with this number.
     #[inline]
     pub(crate) fn put(&mut self, number: u32, handle: usize) {
         put(&mut self.handles, number, handle, REQUEST_NULL);
     }
 
-    /// A message with this number.
+    /// Puts a message with this number.
     pub(crate) fn put_message(&mut self, number: u32, handle: usize) {
         put(&mut self.messages, number, handle, MESSAGE_NULL);
     }
@@ -64,7 +64,7 @@ impl Open {
         array_of(&mut self.handles)
     }
 
-    /// The call in which the rank is names these.
+    /// Sets the requests that the rank's present call names.
     pub(crate) fn ask(&mut self, requests: Requests) {
         self.asked = match requests {
             // All of them in their order need no copy.
@@ -113,7 +113,7 @@ impl Lists {
         })
     }
 
-    /// All requests of a list are complete: whether it was given back.
+    /// Clears a list, all of whose requests are complete. Returns `true` if it was given back.
     #[inline]
     pub(crate) fn clear(&mut self, list: u32) -> bool {
         let open = &mut self.lists[list as usize];

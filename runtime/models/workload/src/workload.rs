@@ -1,4 +1,4 @@
-//! What ranks without a program do, and what they know when they are asked for their next call.
+//! Workloads: what ranks without a program do, and what they know when they are asked for their next call.
 
 use crate::call::{Answer, Awaited, Call, Message, Partners, Series, Start, Volley};
 use crate::function::Function;
@@ -13,7 +13,7 @@ use trace::trace::Comms;
 pub struct Caller<'a> {
     /// The rank in its `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Its clock.
+    /// The clock.
     pub clock: Time,
     pub(crate) knows: Known<'a>,
     /// The first rank of that world among all ranks of the run.
@@ -80,9 +80,9 @@ pub trait Workload {
     /// a rank that begins is told [`Answer::Done`].
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> (Span, Call);
 
-    /// A rank's next call with the number of its function and what the rank computes before it, if that is
-    /// known to be a message whatever the last call was answered. `None`, and the rank is where it was, if
-    /// [`Workload::next`] is to be asked.
+    /// Returns a rank's next call with the number of its function and what the rank computes before it, if
+    /// that is known to be a message whatever the last call's result was. Returns `None`, and the rank is
+    /// where it was, if [`Workload::next`] is to be asked.
     fn message(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
         None
     }
@@ -108,9 +108,9 @@ pub trait Workload {
         false
     }
 
-    /// Returns a rank's next calls, if they are known to be a volley; and into `others` with whom its
+    /// Returns a rank's next calls, if they are known to be a volley. Writes into `others` with whom its
     /// messages are, if all are among those whom sends and receives in a communicator of this number may be
-    /// with. `None`, and the rank is where it was, else.
+    /// with. Returns `None` otherwise, and the rank is where it was.
     fn volley(
         &self,
         _: &Self::Cursor,
@@ -120,7 +120,8 @@ pub trait Workload {
         None
     }
 
-    /// The rank makes the calls of its volley: what it computes before each, nothing if that is nothing.
+    /// Makes the calls of the rank's volley: `computed` gets what it computes before each, nothing if that is
+    /// nothing.
     fn fire(&mut self, _: &Caller, _: &mut Self::Cursor, computed: &mut Vec<Span>) {
         computed.clear();
     }

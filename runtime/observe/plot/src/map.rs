@@ -32,11 +32,11 @@ pub struct Map {
     pub title: String,
     /// Label of the columns, which go right.
     pub x: String,
-    /// Its values.
+    /// The values.
     pub columns: Vec<String>,
     /// Label of the rows, which go down.
     pub y: String,
-    /// Its values.
+    /// The values.
     pub rows: Vec<String>,
     /// By row and column: a number above 0 and how it is written; `None`: there is none.
     pub cells: Vec<Vec<Option<(f64, String)>>>,

@@ -1,4 +1,4 @@
-//! Calls by the callers of the place that they are made from: of each chain its calls and their time, so that
+//! Calls by the callers of the site that they are made from. Each chain has its calls and their time, so that
 //! memory grows with the chains that there are and not with calls or ranks.
 
 use recorder::CodeLocation;
@@ -38,7 +38,7 @@ impl ChainCosts {
         self.names.insert(number, places.iter().flat_map(|place| symbols.names(place)).collect());
     }
 
-    /// One more call, which belongs to this tally; O(1).
+    /// Adds one more call, which belongs to this tally; O(1).
     #[inline]
     pub fn add(&mut self, tally: u32, call: &Returned) {
         let at = call.chain as usize;

@@ -1,4 +1,4 @@
-//! Which algorithms the collectives took that are called from each place.
+//! Algorithms that the collectives took, by the site that they are called from.
 
 use engine::Span;
 use recorder::collective::{CollectiveCost, CollectiveKind, CollectiveUse};
@@ -35,7 +35,7 @@ pub struct CollectiveProfile {
 pub type Part = Vec<(CollectiveKind, CollectiveUse, CollectiveSum)>;
 
 impl CollectiveProfile {
-    /// One more call from this place; O(kinds there).
+    /// Adds one more call from this site; O(kinds there).
     pub fn add(&mut self, place: u32, call: &Returned) {
         let place = place as usize;
         if self.costs.len() <= place {
@@ -55,7 +55,7 @@ impl CollectiveProfile {
         self.kinds = kinds.to_vec();
     }
 
-    /// For the first process, what is known of a place.
+    /// Returns, for the first process, what is known of a site.
     pub fn part(&self, place: usize) -> Part {
         let of = |&(number, cost): &(u32, CollectiveSum)| {
             let (kind, seen) = self.kinds.get(number as usize - 1)?;
@@ -70,7 +70,7 @@ impl CollectiveProfile {
 pub struct CollectiveTotals(BTreeMap<(String, String, CollectiveKind), (CollectiveUse, CollectiveSum)>);
 
 impl CollectiveTotals {
-    /// With what a process knows of a place: its name, and the function that is called there.
+    /// Adds what a process knows of a site: its name, and the function that is called there.
     pub fn add(&mut self, (site, function): (&str, &str), part: Part) {
         for (kind, seen, cost) in part {
             let key = (site.to_owned(), function.to_owned(), kind);
@@ -80,7 +80,7 @@ impl CollectiveTotals {
         }
     }
 
-    /// As a report has them, those that took most first.
+    /// Returns the costs as a report has them, those that took most first.
     // A process knows of a kind what it has seen of it anywhere. So what all know of it is put together
     // before it is said of each place, whichever processes have called from there.
     pub fn report(self) -> Vec<CollectiveCost> {

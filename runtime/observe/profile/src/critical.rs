@@ -1,11 +1,10 @@
 //! The critical path of a run, and who delays whom (`-xsim-critical-path`).
 //!
-//! While the run goes on each process appends what its ranks' calls did to a file, a step of 81 bytes for a
-//! call; in the end the first process goes through these files from the last instant to the first.
+//! While the run goes on each process appends its ranks' calls to a file, a step of 81 bytes for a call. In
+//! the end the first process goes through these files from the last instant to the first.
 //!
-//! A path needs to be known from its end, so that nothing can be folded before: what is kept in memory is
-//! some steps of each rank that wait to be written in one piece, and where the last such piece of the rank
-//! is.
+//! A path needs to be known from its end, so that nothing can be folded before. In memory are some steps of
+//! each rank that wait to be written in one piece, and the position of the rank's last such piece.
 
 mod costs;
 mod delays;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// A collective call on this process.
 #[derive(Default)]
 struct PendingCollective {
-    /// When its members entered, once all have.
+    /// The time at which its members entered, once all have.
     entries: Option<Entries>,
     /// Calls that have returned before that, each with what it belongs to.
     waiting: Vec<(u32, Returned)>,
@@ -24,7 +24,8 @@ pub struct PendingCollectives {
 }
 
 impl PendingCollectives {
-    /// A call that is a member's part of one has returned; `tell` is told at once if all is known. O(1).
+    /// Records that a call that is a member's part of one has returned; `tell` is called at once if all is
+    /// known. O(1).
     pub fn returned(&mut self, tally: u32, call: &Returned, tell: impl FnOnce(u32, &Returned, &Entries)) {
         let Some(gathering) = call.gathering else { return };
         let open = self.open.entry(gathering.id).or_default();
@@ -41,7 +42,7 @@ impl PendingCollectives {
         }
     }
 
-    /// When the members of one entered: `tell` is told of those that have returned already.
+    /// Records when the members of one entered: `tell` is called for those that have returned already.
     pub fn gathered(
         &mut self,
         id: (u32, u32),

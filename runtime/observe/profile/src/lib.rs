@@ -1,6 +1,6 @@
-//! Profiles of a run's time, call site by call site (`-xsim-profile`, docs/reference/report.md): folded while
-//! the run goes on, so that memory grows with the number of call sites and, by a few words each, with the
-//! ranks, and not with their product or with time.
+//! Profiles of a run's time, call site by call site (`-xsim-profile`, docs/reference/report.md). They are
+//! folded while the run goes on, so that memory grows with the number of call sites and, by a few words each,
+//! with the ranks. It does not grow with their product or with time.
 
 mod chains;
 mod collectives;
@@ -100,7 +100,7 @@ impl Profiler {
         }
     }
 
-    /// A rank did this.
+    /// Adds what a rank did.
     #[inline]
     fn spent(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         self.series.add(doing, from, span);

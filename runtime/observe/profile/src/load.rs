@@ -1,4 +1,4 @@
-//! What each rank did, as a whole; of many ranks, folded to blocks of neighbours.
+//! Load of each rank, as a whole; of many ranks, folded to blocks of neighbours.
 
 use crate::series::Activity;
 use engine::Span;
@@ -38,7 +38,7 @@ impl Load {
         }
     }
 
-    /// A rank did this for so long; O(1).
+    /// Adds what a rank did for so long; O(1).
     #[inline]
     pub fn add(&mut self, doing: Activity, rank: u32, span: Span) {
         if span != Span::ZERO {
@@ -47,7 +47,7 @@ impl Load {
         }
     }
 
-    /// Folded; O(ranks).
+    /// Returns the times, folded; O(ranks).
     pub fn blocks(&self) -> Blocks {
         let count = self.times[0].len() as u32;
         let mut blocks = Vec::new();
@@ -69,7 +69,7 @@ impl Load {
 }
 
 impl Blocks {
-    /// With those of the next process, which has higher ranks.
+    /// Adds those of the next process, which has higher ranks.
     pub fn add_all(&mut self, other: &Blocks) {
         self.block = other.block;
         for (number, sums) in &other.blocks {

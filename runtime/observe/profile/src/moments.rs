@@ -24,7 +24,7 @@ impl Default for TimeMoments {
 }
 
 impl TimeMoments {
-    /// One more, of `rank`; O(1).
+    /// Adds one more, of `rank`; O(1).
     #[inline]
     pub fn add(&mut self, span: Span, rank: u32) {
         let ps = span.as_ps();

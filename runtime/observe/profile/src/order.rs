@@ -15,7 +15,7 @@ const KEPT: usize = 4;
 #[derive(Clone, Copy, Default)]
 struct LateSenderWait {
     lost_ps: u64,
-    /// When the message left that it waited for.
+    /// The time at which the message left that it waited for.
     sent_ps: u64,
     place: u32,
     by: u32,

@@ -1,4 +1,4 @@
-//! What ranks did in each region that the program names (`xsim_region_begin`) or numbers (`MPI_Pcontrol`).
+//! Times of ranks in each region that the program names (`xsim_region_begin`) or numbers (`MPI_Pcontrol`).
 //!
 //! Time counts for all regions that are open: what an inner one takes is a part of the outer one.
 
@@ -60,7 +60,7 @@ impl Regions {
         self.regions.len() - 1
     }
 
-    /// A rank goes into a region or out of one; whether that fits what it said before.
+    /// Notes that a rank goes into a region or out of one. Returns `true` if that fits what it gave before.
     pub fn change(&mut self, rank: u32, at: Time, region: RegionEvent) -> bool {
         if self.callers.is_empty() {
             self.callers = vec![OpenRegions::default(); self.count as usize];
@@ -96,7 +96,7 @@ impl Regions {
         true
     }
 
-    /// A rank did this; O(1) without regions, else O(regions that are open).
+    /// Adds what a rank did; O(1) without regions, else O(regions that are open).
     #[inline]
     pub fn add(&mut self, doing: Activity, rank: u32, from: Time, span: Span) {
         if !self.callers.is_empty() {
@@ -121,7 +121,7 @@ impl Regions {
         }
     }
 
-    /// Added up over ranks; O(ranks regions).
+    /// Returns the times of regions, added up over ranks; O(ranks regions).
     pub fn part(&mut self) -> RegionTimes {
         let sums = |times: &[[u64; 3]]| -> [SpreadSum; 4] {
             let of = |time: &dyn Fn(&[u64; 3]) -> u64| {

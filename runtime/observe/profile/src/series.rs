@@ -1,4 +1,4 @@
-//! What ranks did when, in equal stretches of virtual time.
+//! Activities of ranks in equal stretches of virtual time.
 
 use engine::{Span, Time};
 use recorder::{Bins, call_profile};
@@ -21,13 +21,13 @@ pub enum Activity {
 pub struct ActivityTimes([Bins; 3]);
 
 impl ActivityTimes {
-    /// A rank did this from `from` on for `span`; O(stretches that it reaches over).
+    /// Adds what a rank did from `from` on for `span`; O(stretches that it reaches over).
     #[inline]
     pub fn add(&mut self, doing: Activity, from: Time, span: Span) {
         self.0[doing as usize].add(from, span, 1);
     }
 
-    /// With what the ranks of another process did.
+    /// Adds what the ranks of another process did.
     pub fn add_all(&mut self, other: &ActivityTimes) {
         self.0.iter_mut().zip(&other.0).for_each(|(all, more)| all.add_all(more));
     }

@@ -1,4 +1,4 @@
-//! What is added up of the calls of one function from one place.
+//! Sums over the calls of one function from one call site.
 
 use crate::moments::{TimeMoments, longer};
 use engine::Span;
@@ -35,7 +35,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// One more call; O(1).
+    /// Adds one more call; O(1).
     #[inline]
     pub fn add(&mut self, call: &Returned) {
         let took = call.left.since(call.entered);
@@ -45,7 +45,7 @@ impl Tally {
         self.histogram[(u64::BITS - took.as_ps().leading_zeros()) as usize] += 1;
     }
 
-    /// A call of `rank` lost time waiting for rank `by`.
+    /// Records that a call of `rank` lost time waiting for rank `by`.
     pub fn lose(&mut self, state: WaitState, span: Span, rank: u32, by: u32) {
         let one =
             Lost { calls: 1, sum_ps: span.as_ps().into(), max_ps: span.as_ps(), max_rank: rank, max_by: by };

@@ -23,7 +23,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// So much from `from` on for `span`; O(stretches that it reaches over).
+    /// Adds `amount` from `from` on for `span`; O(stretches that it reaches over).
     #[inline]
     pub fn add(&mut self, from: Time, span: Span, amount: u64) {
         if span == Span::ZERO || amount == 0 {
@@ -71,7 +71,7 @@ impl Bins {
         }
     }
 
-    /// With what another process has.
+    /// Adds what another process has.
     pub fn add_all(&mut self, other: &Bins) {
         let mut other = other.clone();
         self.widen(other.width);

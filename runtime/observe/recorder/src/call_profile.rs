@@ -36,7 +36,7 @@ pub struct SiteCost {
     pub function: String,
     /// Bytes that its calls sent by their counts and datatypes.
     pub bytes: u128,
-    /// Its calls from entry to return.
+    /// The calls from entry to return.
     pub time: Moments,
     /// Waiting within them.
     pub wait: Moments,

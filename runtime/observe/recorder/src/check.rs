@@ -1,6 +1,6 @@
-//! What of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind when they
-//! finalize MPI: objects that were not freed, requests that were not completed, messages that nobody
-//! received.
+//! Findings: what of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind
+//! when they finalize MPI. The latter are objects that were not freed, requests that were not completed, and
+//! messages that no rank received.
 
 mod faults;
 
@@ -27,7 +27,7 @@ struct FindingCount {
 }
 
 impl FindingCount {
-    /// One more, of a rank that is no lower than those before.
+    /// Adds one more, of a rank that is no lower than those before.
     fn add(&mut self, rank: u32) {
         self.add_all(&FindingCount {
             count: 1,

@@ -30,9 +30,9 @@ pub struct CollectiveKind {
 pub struct Example {
     /// Bytes.
     pub bytes: u64,
-    /// Its members in `MPI_COMM_WORLD`, in runs: the first, from one to the next, how many.
+    /// The members in `MPI_COMM_WORLD`, in runs: the first, from one to the next, how many.
     pub ranks: Vec<(u32, i64, u32)>,
-    /// Its root; 0 where there is none.
+    /// The root; 0 where there is none.
     pub root: u32,
     /// Bytes of an element.
     pub element: u64,
@@ -67,7 +67,7 @@ pub struct CollectiveUse {
 }
 
 impl CollectiveUse {
-    /// With the calls that another process has seen.
+    /// Adds the calls that another process has seen.
     pub fn add(&mut self, other: &CollectiveUse) {
         self.least_bytes = self.least_bytes.min(other.least_bytes);
         if !self.example.leads(&other.example) {
@@ -100,7 +100,7 @@ pub struct CollectiveCost {
     /// where it was not found out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub takes_ps: BTreeMap<String, u64>,
-    /// Why some or all of that is not known.
+    /// The reason why some or all of that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<Unknown>,
     /// Until the times are found out.
@@ -108,7 +108,7 @@ pub struct CollectiveCost {
     pub example: Option<Example>,
 }
 
-/// Why it is not known how long other algorithms would have taken.
+/// The reason why it is not known how long other algorithms would have taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {

@@ -60,7 +60,7 @@ pub struct PathSite {
     pub site: String,
     /// The MPI function that is called there.
     pub function: String,
-    /// Its calls, and the computation that leads to them.
+    /// The calls, and the computation that leads to them.
     pub of: PathBreakdown,
 }
 
@@ -129,7 +129,7 @@ impl LostTime {
 }
 
 impl DelayCost {
-    /// Both.
+    /// Returns the sum of both.
     pub fn sum(&self) -> u128 {
         self.short.sum() + self.long.sum()
     }

@@ -22,7 +22,7 @@ pub struct Call<'a> {
     pub rank: u32,
     /// The function's row in the table of MPI functions; its `_c` variant is the same function.
     pub function: u16,
-    /// Its name: `MPI_Send`.
+    /// The name: `MPI_Send`.
     pub name: &'static str,
     /// The place in the program that made it: a number that [`Recorder::site`] has explained; 0: nobody
     /// asked, or it is not known.
@@ -47,7 +47,7 @@ pub struct CallReturn {
     pub at: Time,
     /// The error code that the call returned.
     pub code: i32,
-    /// Its name, unless the program made it: `MPI_SUCCESS`.
+    /// The name, unless the program made it: `MPI_SUCCESS`.
     pub name: Option<&'static str>,
 }
 
@@ -89,7 +89,7 @@ pub enum ObjectArgument {
 /// Membership of a rank in a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CommMembership {
-    /// Its rank in the (local) group.
+    /// The rank in the (local) group.
     pub rank: u32,
     /// Ranks that its messages can go to: of an intercommunicator those of the remote group.
     pub peers: u32,
@@ -254,7 +254,7 @@ pub enum Leftover {
     Message {
         /// The sender, in `MPI_COMM_WORLD`; `None` if the communicator has been freed.
         source: Option<u32>,
-        /// Its tag.
+        /// The tag.
         tag: i32,
         /// Payload, in bytes.
         bytes: u64,
@@ -333,15 +333,15 @@ pub enum Finding {
     },
 }
 
-/// A successful call in words, which tell it apart from others: calls with equal words are of one function
-/// and site, and their arguments are equal but for buffers and addresses, and for ranks above 0 that are no
-/// roots: these are as far ([`distance`]) from the caller in the call's communicator (the world where there
-/// is none).
+/// A successful call in words that identify it. Calls with equal words are of one function and site, and
+/// their arguments are equal, except for buffers and addresses, and for ranks above 0 that are no roots.
+/// These are equally far ([`distance`]) from the caller in the call's communicator (the world where there is
+/// none).
 #[derive(Clone, Copy, Debug)]
 pub struct CallKey<'a> {
     /// The rank, in `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Its number for the communicator of the call, if that is one that the program made; else 0.
+    /// The number for the communicator of the call, if that is one that the program made; else 0.
     pub comm: u32,
     /// The rank's clock on entry.
     pub entered: Time,
@@ -379,7 +379,7 @@ pub trait Recorder {
     }
     /// Records what a profile needs of a call that has returned.
     fn returned(&mut self, _call: &Returned) {}
-    /// A call had not returned when the run ended: what it did up to then.
+    /// Takes a call that had not returned when the run ended: what it did up to then.
     fn unreturned(&mut self, _call: &Returned) {}
     /// Returns `true` if it is to be told by [`Recorder::received`] of the messages of the ranks that it
     /// wants; only one that wants waits may.
@@ -392,10 +392,10 @@ pub trait Recorder {
     /// Records when all members of the collective `id` have entered it. Told before or after the calls of
     /// these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
-    /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to
-    /// who wants waits.
+    /// Takes a rank's clock at the end of the run, of each rank of this process; called before
+    /// [`Recorder::end`] if the recorder wants waits.
     fn finished(&mut self, _rank: u32, _at: Time) {}
-    /// All that the ranks of this process have sent; told before [`Recorder::end`].
+    /// Takes all that the ranks of this process have sent; called before [`Recorder::end`].
     fn traffic(&mut self, _traffic: &Traffic) {}
     /// Tells the kinds of collectives that the calls of this process were ([`Returned::collective`]), from
     /// number 1 on; told before [`Recorder::end`] to who wants waits.
@@ -408,36 +408,38 @@ pub trait Recorder {
     fn recognizes(&self) -> bool {
         false
     }
-    /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same
-    /// call next.
+    /// Recognizes a call that has returned, and that is all if the result is `true`: else [`Recorder::call`]
+    /// gets the same call next.
     fn recognize(&mut self, _call: &CallKey, _left: &CallReturn) -> bool {
         false
     }
-    /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not
-    /// told of it.
+    /// Takes a call that had not returned when the run ended, or was left by an exception: [`Recorder::call`]
+    /// did not get it.
     fn unfinished(&mut self, call: &Call);
     /// Returns `true` if it is to be told by [`Recorder::matched`].
     fn wants_matches(&self) -> bool {
         false
     }
-    /// A receive has learned its message, in the call that is told of next.
+    /// Takes the message of a receive, in the call that is reported next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
     /// Returns `true` if it is to be told by [`Recorder::left_over`] and [`Recorder::found`]. To find that
     /// out takes its time of the host at each call.
     fn wants_findings(&self) -> bool {
         false
     }
-    /// A finding, of a rank of this process: of a message or a collective call that of the receiver or
+    /// Takes a finding, of a rank of this process: of a message or a collective call that of the receiver or
     /// member.
     fn found(&mut self, _finding: &Finding) {}
-    /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their
-    /// order.
+    /// Takes what a rank that has finalized MPI has left behind. Called before [`Recorder::end`], ranks in
+    /// their order.
     fn left_over(&mut self, _rank: u32, _what: &Leftover) {}
-    /// The rank computed for `span` from `from` on, outside MPI.
+    /// Records that the rank computed for `span` from `from` on, outside MPI.
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
-    /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.
+    /// Switches the recording of a rank on from now on, or off, as the program wants; it is on at the
+    /// beginning.
     fn listen(&mut self, _rank: u32, _on: bool) {}
-    /// A rank goes into a region of the program or leaves one; whether that fits what it said before.
+    /// Notes that a rank goes into a region of the program or leaves one. Returns `true` if that fits what it
+    /// gave before.
     fn region(&mut self, _rank: u32, _at: Time, _region: RegionEvent) -> bool {
         true
     }

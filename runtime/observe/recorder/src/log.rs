@@ -226,7 +226,7 @@ fn index(file: &File, part: u32, places: &mut Vec<LogPosition>) -> io::Result<()
     }
 }
 
-/// Rank and picoseconds at the beginning of a line.
+/// Returns rank and picoseconds at the beginning of a line, if it has them.
 fn key(line: &[u8]) -> Option<(u32, u64)> {
     let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).skip(1);
     let rank = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;

@@ -63,7 +63,7 @@ impl Profile {
         }
     }
 
-    /// One call of `function` that took `time` on its rank's clock.
+    /// Counts one call of `function` that took `time` on its rank's clock.
     ///
     /// # Panics
     /// If `function` is not below the count given to `new`.
@@ -74,7 +74,7 @@ impl Profile {
         tally.time_ps += u128::from(time.as_ps());
     }
 
-    /// So many calls of `function` that took no time on their rank's clock.
+    /// Counts so many calls of `function` that took no time on their rank's clock.
     ///
     /// # Panics
     /// As [`Profile::call`].
@@ -83,14 +83,15 @@ impl Profile {
         self.functions[function as usize].calls += calls;
     }
 
-    /// One message with `bytes` of payload entered the network (each message of a collective counts).
+    /// Counts one message with `bytes` of payload that entered the network (each message of a collective
+    /// counts).
     #[inline]
     pub fn message(&mut self, bytes: u64) {
         self.messages += 1;
         self.bytes += u128::from(bytes);
     }
 
-    /// `messages` messages with `bytes` of payload in all, as a batch executor counts them.
+    /// Counts `messages` messages with `bytes` of payload in all, as a batch executor counts them.
     #[inline]
     pub fn messages_of(&mut self, messages: u64, bytes: u128) {
         self.messages += messages;
@@ -105,7 +106,7 @@ impl Profile {
         self.internal.1 += bytes;
     }
 
-    /// One message of MPI's own with so many bytes entered the network.
+    /// Counts one message of MPI's own with so many bytes that entered the network.
     #[inline]
     pub fn internal_message(&mut self, bytes: u64) {
         self.message(bytes);
@@ -117,13 +118,13 @@ impl Profile {
         self.internal
     }
 
-    /// `rank` computed for `span`.
+    /// Counts `span` that `rank` computed.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
         add(&mut self.compute[rank.wrapping_sub(self.first) as usize], span);
     }
 
-    /// `rank` waited for `span` inside an MPI call.
+    /// Counts `span` that `rank` waited inside an MPI call.
     #[inline]
     pub fn wait(&mut self, rank: u32, span: Span) {
         add(&mut self.wait[rank.wrapping_sub(self.first) as usize], span);
@@ -135,7 +136,7 @@ impl Profile {
         self.messages
     }
 
-    /// Payload bytes so far.
+    /// Returns payload bytes so far.
     #[inline]
     pub fn bytes(&self) -> u128 {
         self.bytes
@@ -168,12 +169,12 @@ impl Profile {
             .collect()
     }
 
-    /// Compute time over the first `ranks`.
+    /// Returns the compute time over the first `ranks`.
     pub fn compute_sum(&self, ranks: u32) -> SpreadSum {
         SpreadSum::of(self.first, self.compute[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }
 
-    /// Waiting time over the first `ranks`.
+    /// Returns the waiting time over the first `ranks`.
     pub fn wait_sum(&self, ranks: u32) -> SpreadSum {
         SpreadSum::of(self.first, self.wait[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }

@@ -104,14 +104,14 @@ impl EndCause {
 pub struct JobSummary {
     /// The program that the job ran.
     pub program: String,
-    /// Its ranks; those of all jobs are numbered one job's behind the other's.
+    /// The ranks; those of all jobs are numbered one job's behind the other's.
     pub ranks: u64,
-    /// When it begins, if not with the run.
+    /// The time at which it begins, if not with the run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub begin_ps: u64,
     /// From when it begins to the latest clock of any of its ranks at its end, beside the other jobs.
     pub virtual_time_ps: u64,
-    /// That with the machine to itself, on the same endpoints, if it was run so.
+    /// The virtual time with the machine to itself, on the same endpoints, if it was run so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_ps: Option<u64>,
 }
@@ -198,7 +198,7 @@ impl Spread {
 }
 
 impl Simulated {
-    /// `virtual_time_ps` as an instant.
+    /// Returns `virtual_time_ps` as an instant.
     pub fn virtual_time(&self) -> Time {
         Time::from_ps(self.virtual_time_ps)
     }

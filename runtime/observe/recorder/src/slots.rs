@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 /// More are looked for by a table.
-const FEW: usize = 32;
+const MAX_SCANNED: usize = 32;
 
 /// Handles by number, from 1 on.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Slots {
     #[inline]
     pub fn number(&mut self, handle: usize) -> u32 {
         if let (Slots::Few(handles), Some(wanted)) = (&mut *self, short(handle)) {
-            let mut free = FEW;
+            let mut free = MAX_SCANNED;
             for (place, &known) in handles.iter().enumerate().rev() {
                 if known == wanted {
                     return place as u32 + 1;
@@ -64,7 +64,7 @@ impl Slots {
     fn add(&mut self, handle: usize) -> u32 {
         if let Slots::Few(handles) = self {
             // None is free, or the handle does not fit.
-            if let Some(wanted) = short(handle).filter(|_| handles.len() < FEW) {
+            if let Some(wanted) = short(handle).filter(|_| handles.len() < MAX_SCANNED) {
                 if handles.len() == handles.capacity() {
                     // No room to grow: nobody knows that there will be more.
                     handles.reserve_exact(if handles.len() < 4 { 1 } else { 4 });

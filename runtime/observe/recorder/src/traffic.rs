@@ -1,11 +1,11 @@
-//! Who sends to whom, exact up to some thousand ranks and folded to blocks of neighbouring ranks beyond.
+//! Traffic between ranks, exact up to some thousand ranks and folded to blocks of neighbouring ranks beyond.
 
 use crate::bins::Bins;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// Pairs of blocks that are kept; when there are more, blocks are doubled until there are not.
-const MOST: usize = 1 << 16;
+const MAX_BLOCK_PAIRS: usize = 1 << 16;
 /// Blocks in a row of the matrix at most.
 const BLOCKS: u32 = 4096;
 
@@ -39,18 +39,18 @@ impl Traffic {
         }
     }
 
-    /// A message with so many bytes; O(1), amortized.
+    /// Adds a message with so many bytes; O(1), amortized.
     pub fn add(&mut self, from: u32, to: u32, bytes: u64) {
         let key = u64::from(from >> self.fold) << 32 | u64::from(to >> self.fold);
         let cell = self.cells.entry(key).or_default();
         cell.0 += 1;
         cell.1 += u128::from(bytes);
-        if self.cells.len() > MOST {
+        if self.cells.len() > MAX_BLOCK_PAIRS {
             self.refold(self.fold + 1);
         }
     }
 
-    /// With what ranks of other processes sent. How far it is folded in the end depends on the whole alone:
+    /// Adds what ranks of other processes sent. How far it is folded in the end depends on the whole alone:
     /// more pairs than are kept in a part are more in the whole as well.
     pub fn add_all(&mut self, other: &Matrix) {
         let fold = (other.ranks_per_block.max(1) as u32).ilog2();
@@ -60,7 +60,7 @@ impl Traffic {
             let cell = self.cells.entry(u64::from(from >> shift) << 32 | u64::from(to >> shift)).or_default();
             cell.0 += messages;
             cell.1 += bytes;
-            if self.cells.len() > MOST {
+            if self.cells.len() > MAX_BLOCK_PAIRS {
                 self.refold(self.fold + 1);
                 return self.add_rest(other, (from, to));
             }

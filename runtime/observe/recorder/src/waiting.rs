@@ -13,7 +13,7 @@ pub struct Returned {
     pub rank: u32,
     /// The function's row in the table of MPI functions.
     pub function: u16,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Site of the call in the program, as [`Call::site`](crate::events::Call::site).
     pub site: u32,
@@ -33,7 +33,8 @@ pub struct Returned {
     pub bytes: u64,
     /// Whose act ended the wait, if one did.
     pub cause: Option<WaitCause>,
-    /// When the first to leave left of the messages that it has received; those within collectives aside.
+    /// The time at which the first to leave left of the messages that it has received; those within
+    /// collectives aside.
     pub oldest: Option<Time>,
     /// The blocking collective that the call entered, if its members wait for each other.
     pub gathering: Option<CollectiveEntry>,
@@ -48,13 +49,13 @@ pub struct Returned {
 pub struct ReceivedMessage {
     /// The sender, in `MPI_COMM_WORLD`.
     pub from: u32,
-    /// When it left.
+    /// The time at which it left.
     pub sent: Time,
-    /// When it was there; before the call that took it, if nobody waited for it.
+    /// The time at which it was there; before the call that took it, if no rank waited for it.
     pub arrived: Time,
     /// Payload, in bytes; not more than there was room for.
     pub bytes: u64,
-    /// Its tag.
+    /// The tag.
     pub tag: i32,
 }
 
@@ -64,13 +65,14 @@ pub struct ReceivedMessage {
 pub struct WaitCause {
     /// The side that kept the other waiting.
     pub side: LateSide,
-    /// When what it waited for was there.
+    /// The time at which what it waited for was there.
     pub at: Time,
-    /// When the other side acted: its message left, its receive was posted, it gave the lock back.
+    /// The time at which the other side acted: its message left, its receive was posted, it gave the lock
+    /// back.
     pub acted: Time,
     /// The rank that acted, in `MPI_COMM_WORLD`.
     pub by: u32,
-    /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but
+    /// The time and rank of what it all depended on: messages took the rest, up to `at`. The act above, but
     /// where it met one of the other side that came later: a message above the eager limit leaves when its
     /// receive is posted.
     pub follows: (Time, u32),
@@ -131,7 +133,8 @@ pub enum WaitRule {
     ToRoot,
 }
 
-/// When the members of a collective call entered it, and who of several at one time has the lowest rank.
+/// The times at which the members of a collective call entered it, and who of several at one time has the
+/// lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entries {
     /// The last.
@@ -169,7 +172,7 @@ impl Entries {
     }
 }
 
-/// Why time was lost in a call.
+/// The reason why time was lost in a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitState {

@@ -1,4 +1,4 @@
-//! Which algorithms collectives took, and how long others would have taken.
+//! Algorithms that collectives took, and how long others would have taken.
 
 use crate::profile::whole;
 use crate::table::{Align, CellNumber, Table, TableCell};
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 /// The least speed-up by another algorithm that a finding reports.
 const WORTH_TELLING: f64 = 1.1;
 /// Findings about algorithms.
-const MOST: usize = 3;
+const MAX_FINDINGS: usize = 3;
 /// Algorithms by which a member has messages from many at once, which networks without congestion let it take
 /// as one: no finding recommends them.
 const CROWDED: [&str; 2] = ["linear", "scattered"];
@@ -121,7 +121,7 @@ pub fn faster(run: &Simulated, found: &mut Vec<(u128, String)>) {
         told.push((cost.time_ps, text));
     }
     told.sort_by_key(|(ps, _)| Reverse(*ps));
-    found.extend(told.into_iter().take(MOST));
+    found.extend(told.into_iter().take(MAX_FINDINGS));
 }
 
 #[cfg(test)]

@@ -64,12 +64,12 @@ fn totals(a: &Simulated, b: &Simulated) -> Table {
     table
 }
 
-/// Time by function, of all ranks.
+/// Returns time by function, of all ranks.
 fn functions(run: &Simulated) -> BTreeMap<String, u128> {
     run.functions.iter().map(|(name, cost)| (name.clone(), cost.time_ps)).collect()
 }
 
-/// Time by call site, of all ranks.
+/// Returns time by call site, of all ranks.
 fn sites(run: &Simulated) -> BTreeMap<String, u128> {
     let sites = run.profile.iter().flat_map(|profile| &profile.sites);
     sites.map(|site| (format!("{} {}", site.site, site.function), site.time.sum_ps)).collect()

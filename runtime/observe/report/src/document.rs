@@ -1,4 +1,4 @@
-//! What is said of a run, in sections, before it has a format.
+//! Document about a run, in sections, before it has a format.
 
 use crate::table::Table;
 use crate::wrap::wrapped;

@@ -73,7 +73,7 @@ impl Efficiencies {
         })
     }
 
-    /// Names, values and what each says.
+    /// Returns names, values and what each says.
     pub fn rows(&self) -> Vec<(&'static str, f64, &'static str)> {
         let mut rows = vec![
             ("parallel efficiency", self.parallel, "what part of all ranks' time is computation"),
@@ -240,10 +240,10 @@ mod tests {
         }
     }
 
-    /// Runs of one program on 64 to 1,024 processes, which the critical-path tool OTF-CPT (RWTH Aachen
-    /// University, a partner of POP) has published with what it measured (mean and longest computation of a
-    /// process, time without what messages take, time; in us) and with the efficiencies that it printed
-    /// (serialisation, transfer, communication, load balance, parallel).
+    /// Runs of one program on 64 to 1,024 processes that the critical-path tool OTF-CPT (RWTH Aachen
+    /// University, a partner of POP) has published. First come its measurements in us: mean and longest
+    /// computation of a process, time without what messages take, time. Then come the efficiencies that it
+    /// printed: serialisation, transfer, communication, load balance, parallel.
     const PUBLISHED: [([u64; 4], [f64; 5]); 5] = [
         (
             [32_554_688, 33_338_641, 39_388_323, 40_009_749],

@@ -1,4 +1,4 @@
-//! What stands out in a run, in sentences, what costs most first.
+//! Findings that stand out in a run, in sentences, what costs most first.
 
 use crate::collectives;
 use crate::profile::{lost_by_state, whole};
@@ -6,7 +6,7 @@ use crate::units::{percent, short};
 use recorder::{RunReport, Simulated};
 
 /// Shares of all ranks' time below this stand out for nobody.
-const LEAST: f64 = 0.02;
+const MIN_SHARE: f64 = 0.02;
 
 /// Sentences about what costs most.
 pub fn findings(report: &RunReport) -> Vec<String> {
@@ -17,7 +17,7 @@ pub fn findings(report: &RunReport) -> Vec<String> {
     imbalance(run, &mut found);
     collectives::faster(run, &mut found);
     // Of a run that took no time nothing stands out.
-    found.retain(|(cost, _)| *cost > 0 && *cost as f64 >= whole as f64 * LEAST);
+    found.retain(|(cost, _)| *cost > 0 && *cost as f64 >= whole as f64 * MIN_SHARE);
     found.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
     found.into_iter().map(|(_, text)| text).collect()
 }

@@ -84,8 +84,8 @@ pub struct Busy {
     blocked_ns: f64,
 }
 
-/// The map of the network and how many routers it has; nothing of a run without packets, or of one that has
-/// none.
+/// Returns the map of the network and how many routers it has; nothing of a run without packets, or of one
+/// that has none.
 pub fn map(run: &Simulated) -> Option<(LoadMap, u64)> {
     let network = run.network.as_ref()?;
     let map: LoadMap = serde_json::from_value(network["map"].clone()).ok()?;

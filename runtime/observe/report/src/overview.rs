@@ -13,7 +13,7 @@ use crate::units::{grouped, short};
 use recorder::call_profile::ActivitySeries;
 use recorder::{EndCause, RunReport, Simulated, Spread};
 
-/// Everything that is said of a run; with one on an ideal network, or with why there is none, its
+/// Returns everything that is reported of a run; with one on an ideal network, or with why there is none, its
 /// efficiencies in all parts.
 pub fn overview(report: &RunReport, efficiencies: &Result<Efficiencies, String>) -> Document {
     let run = &report.simulated;
@@ -89,7 +89,7 @@ pub fn overview(report: &RunReport, efficiencies: &Result<Efficiencies, String>)
     Document { title: headline(run), sections }
 }
 
-/// Why there is nothing by call site.
+/// The reason why there is nothing by call site.
 pub const NO_PROFILE: &str = "This run was made without -xsim-profile, which tells where in the program the \
     time goes and who waits for whom.";
 
@@ -144,7 +144,7 @@ fn breakdown(run: &Simulated) -> Table {
     table
 }
 
-/// MPI functions, those that took most first.
+/// Makes the table of MPI functions, those that took most first.
 pub fn functions(run: &Simulated) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[("function", Left), ("calls", Right), ("time", Right), ("of all", Right)]);
@@ -161,7 +161,7 @@ pub fn functions(run: &Simulated) -> Table {
     table
 }
 
-/// Computation and waiting over ranks.
+/// Makes the table of computation and waiting over ranks.
 pub fn load(run: &Simulated) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[

@@ -387,7 +387,7 @@ fn site_row(run: &Simulated, site: &SiteCost, links: &SourceLinks) -> Markup {
     }
 }
 
-/// Behind a site its callers, closed until somebody wants them.
+/// Returns a site's callers, closed until a reader wants them.
 fn callers(whole: u128, site: &SiteCost) -> Markup {
     let more = site.callers.len().saturating_sub(CHAINS);
     html! {

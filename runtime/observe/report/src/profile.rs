@@ -153,7 +153,7 @@ pub fn lost_by_state(profile: &CallProfile) -> Vec<(WaitState, u128, &SiteCost, 
     all
 }
 
-/// Wait states over all sites: what they cost, and where most of it was lost.
+/// Makes the table of wait states over all sites: what they cost, and where most of it was lost.
 pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
@@ -176,10 +176,12 @@ pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
     table
 }
 
-/// Regions of the program, those that took most first: of the rank that is there longest, shares of all
-/// ranks' time, and POP's efficiencies within the region (C what a rank computes there, T the longest time of
-/// a rank there): parallel mean(C) / T = load balance mean(C) / max(C) x communication max(C) / T; with a run
-/// on an ideal network communication = serialisation x transfer.
+/// Makes the table of the program's regions, those that took most first. A region has the times of the rank
+/// that is there longest, shares of all ranks' time, and POP's efficiencies within the region.
+///
+/// With C what a rank computes there and T the longest time of a rank there, parallel mean(C) / T is load
+/// balance mean(C) / max(C) times communication max(C) / T. With a run on an ideal network communication =
+/// serialisation x transfer.
 pub fn regions(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[

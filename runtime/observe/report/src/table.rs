@@ -17,7 +17,7 @@ const INDENT: usize = 4;
 /// A cell: what people read, and the numbers in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TableCell {
-    /// As people read it: `1.25 us on 3`.
+    /// The text as people read it: `1.25 us on 3`.
     pub text: String,
     /// The numbers in it, exact and in base units; empty if it is a text.
     pub numbers: Vec<CellNumber>,
@@ -114,7 +114,7 @@ impl From<&str> for TableCell {
 pub struct Table {
     /// Names of the columns, and the alignment of their texts.
     pub columns: Vec<(&'static str, Align)>,
-    /// As many cells each as there are columns.
+    /// Rows of as many cells each as there are columns.
     pub rows: Vec<Vec<TableCell>>,
 }
 
@@ -136,7 +136,7 @@ fn longest_word(text: &str) -> usize {
 }
 
 impl Table {
-    /// Without rows.
+    /// Makes a table without rows.
     pub fn new(columns: &[(&'static str, Align)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(table().text("> ", 80), "> what  how many\n> a|b      1,000\n> µs           7\n");
     }
 
-    /// Eleven columns, of which a text and a name are longer than any terminal is wide.
+    /// Makes a table of eleven columns, of which a text and a name are longer than any terminal is wide.
     fn wide() -> Table {
         let columns: Vec<_> = (0..9).map(|_| ("some number", Align::Right)).collect();
         let mut table = Table::new(

@@ -1,4 +1,4 @@
-//! How many ranks wait and how many messages are under way, as time goes on.
+//! Numbers of ranks that wait and of messages that are under way, as time goes on.
 
 use crate::format::{Counter, Output, TimelineEvent};
 use std::io;
@@ -13,7 +13,7 @@ const SAMPLES: u64 = 10_000;
 pub struct Counters {
     values: [i64; Counter::ALL.len()],
     told: [Option<i64>; Counter::ALL.len()],
-    /// When the latest changes were; sampled: the next sample.
+    /// The time of the latest changes; sampled: of the next sample.
     at: u64,
     /// From one sample to the next.
     step: Option<u64>,
@@ -52,7 +52,7 @@ impl Counters {
         Ok(())
     }
 
-    /// A change at the instant that was told of last.
+    /// Changes a counter at the instant that was reported last.
     #[inline]
     pub fn change(&mut self, counter: Counter, by: i64) {
         self.values[counter as usize] += by;

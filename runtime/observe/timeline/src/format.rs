@@ -125,7 +125,7 @@ pub struct TimelineHeader {
     pub sites: Vec<String>,
     /// Names of regions of the program, in the same way.
     pub regions: Vec<String>,
-    /// When the last call returned, in picoseconds.
+    /// The time at which the last call returned, in picoseconds.
     pub end: u64,
 }
 
@@ -158,7 +158,7 @@ pub enum TimelineEvent {
     Left { rank: u32, at: u64, call: CallRecord },
     /// In the call, a rank waits.
     Waits { rank: u32, at: u64, until: u64 },
-    /// That is over; the call returns later.
+    /// The wait is over; the call returns later.
     Waited { rank: u32, at: u64, left: u64 },
     /// A rank computes.
     Computes { rank: u32, at: u64, until: u64 },
@@ -183,7 +183,7 @@ pub trait Output {
     /// # Errors
     /// What the system says of the file.
     fn event(&mut self, event: &TimelineEvent) -> io::Result<()>;
-    /// That was all.
+    /// Ends the file: that was all.
     ///
     /// # Errors
     /// What the system says of the file.

@@ -31,7 +31,7 @@ enum Later {
 }
 
 impl FutureEvent {
-    /// The end of a call is behind what is in it.
+    /// Returns the key of an event. The end of a call is behind what is in it.
     fn key(&self) -> (u64, u32, bool, u64) {
         (self.at, self.rank, matches!(self.what, Later::Left(_)), self.number)
     }
@@ -164,8 +164,8 @@ impl<'a> Merge<'a> {
         self.pending.push(FutureEvent { at, rank, number: self.number, what });
     }
 
-    /// A message belongs to the call within which it was sent. Calls that take no time make that a question:
-    /// then it is the first at that instant that sends and has no message yet.
+    /// Adds a message to the call within which it was sent. Calls that take no time make that ambiguous: then
+    /// it is the first at that instant that sends and has no message yet.
     fn sent(&mut self, at: u64, rank: u32, message: Message) -> io::Result<()> {
         self.counters.change(Counter::UnderWay, 1);
         self.later(message.arrived, rank, Later::Arrived);
@@ -205,7 +205,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Messages whose calls are not shown.
+    /// Writes messages whose calls are not shown.
     fn release(&mut self) -> io::Result<()> {
         let (at, rank) = self.held_at;
         for message in std::mem::take(&mut self.held) {

@@ -1,4 +1,4 @@
-//! What is kept of a run until it is put in order.
+//! Records of a run until it is put in order.
 
 use engine::record::{Put, Take};
 use std::cmp::Ordering;
@@ -28,7 +28,7 @@ pub enum RankAction {
     Called(CallRecord),
     /// Within the call before this record, which it begins with, it received a message.
     Received {
-        /// When.
+        /// The time.
         at: u64,
         /// The message.
         id: u64,
@@ -47,13 +47,14 @@ pub enum RankAction {
 /// A message from its sender to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Which: the receiver and how many it had received, so that no agreement between processes is needed.
+    /// The identity: the receiver and how many it had received, so that no agreement between processes is
+    /// needed.
     pub id: u64,
     /// The receiver.
     pub to: u32,
-    /// When it was there.
+    /// The time at which it was there.
     pub arrived: u64,
-    /// When a call of the receiver took it; not before that call's entry.
+    /// The time at which a call of the receiver took it; not before that call's entry.
     pub received: u64,
     /// Payload.
     pub bytes: u64,
@@ -68,11 +69,11 @@ pub struct CallRecord {
     pub function: u16,
     /// The call site: in runs by the number that the process gave it, in events by its place among all.
     pub site: u32,
-    /// When it returned.
+    /// The time at which it returned.
     pub left: u64,
     /// Time that it waited.
     pub wait: u64,
-    /// When that was over; behind it are overheads of what it waited for.
+    /// The time at which that was over; behind it are overheads of what it waited for.
     pub waited: u64,
     /// Bytes that count and datatype say it sends.
     pub bytes: u64,

@@ -32,7 +32,7 @@ pub struct Options {
     pub window: Range<Time>,
     /// Ranks of the run.
     pub ranks: u32,
-    /// Its ranks that this process has.
+    /// The ranks that this process has.
     pub own: Range<u32>,
     /// The number of this process; the first writes the file.
     pub process: u32,

@@ -15,7 +15,7 @@ use std::rc::Rc;
 const RUN: usize = 1 << 17;
 /// Memory for reading all runs at once, and the least for one.
 const READING: usize = 64 << 20;
-const LEAST: usize = 4 << 10;
+const MIN_READ_BYTES: usize = 4 << 10;
 
 /// Writes runs, one behind the other, to a file.
 pub struct RunWriter {
@@ -27,12 +27,12 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// To this file, which is empty.
+    /// Makes a writer to this file, which is empty.
     pub fn new(file: File) -> RunWriter {
         RunWriter { file, records: Vec::new(), bytes: Vec::new(), ends: Vec::new() }
     }
 
-    /// One more record; amortized O(log of a run).
+    /// Adds one more record; amortized O(log of a run).
     #[inline]
     pub fn add(&mut self, record: Record) -> io::Result<()> {
         self.records.push(record);
@@ -134,7 +134,7 @@ impl Merged {
     /// Merges the runs in the files of processes, given with the offsets at which their runs end.
     pub fn new(files: Vec<(File, Vec<u64>)>) -> io::Result<Merged> {
         let runs: usize = files.iter().map(|(_, ends)| ends.len()).sum();
-        let room = (READING / runs.max(1)).clamp(LEAST, 1 << 20);
+        let room = (READING / runs.max(1)).clamp(MIN_READ_BYTES, 1 << 20);
         let mut merged = Merged { readers: Vec::new(), heads: BinaryHeap::new() };
         for (process, (file, ends)) in (0..).zip(files) {
             let file = Rc::new(file);

@@ -1,4 +1,4 @@
-//! What a timeline shows.
+//! Selection of what a timeline shows.
 
 use recorder::RankList;
 

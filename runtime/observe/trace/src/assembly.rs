@@ -93,7 +93,7 @@ impl Assembly {
         items
     }
 
-    /// A rank does these, with these exact times ([`crate::times`]).
+    /// Keeps what a rank does, with these exact times ([`crate::times`]).
     pub fn keep(&mut self, rank: u32, items: Vec<Item>, times: Option<Vec<u8>>) {
         let class = self.classes.place(items);
         self.part.ranks_of.push((rank, class));

@@ -265,9 +265,9 @@ impl Builder {
             .collect()
     }
 
-    /// For each number the ranks that have such a communicator, and for these their rank in it, its size,
-    /// ranks that messages can go to, and the world rank of its first member with that one's number for it;
-    /// of an intercommunicator those of the other group too.
+    /// Writes for each number the ranks that have such a communicator. For these it writes their rank in it,
+    /// its size, the ranks that messages can go to, and the world rank of its first member with that one's
+    /// number for it. For an intercommunicator it writes those of the other group too.
     fn write_comms(&self, body: &mut Vec<u8>) {
         let numbers: FxHashMap<(u32, u32), u32> = self
             .comms

@@ -4,10 +4,11 @@
 //! Each finding has the rank, the place in the program and which turns of the loops around it it was found
 //! in.
 //!
-//! Loops are not unfolded: a turn after which the rank's requests are what they were before it does what each
-//! of the following will do, so that these are counted and not made. What a call does depends on its numbers
-//! and on requests alone, and a loop's calls have the same numbers in each turn; so after a turn or two, once
-//! each of its calls has found what the turn before has left, nothing changes any more.
+//! Loops are not unfolded. An iteration after which the rank's requests are what they were before it does
+//! what each of the following will do, so that these are counted and not made. A call's effect depends on its
+//! numbers and on requests alone, and a loop's calls have the same numbers in each iteration. So nothing
+//! changes any more after an iteration or two, once each of its calls has found what the iteration before has
+//! left.
 
 mod effects;
 mod requests;
@@ -298,7 +299,7 @@ impl<'a> Checker<'a> {
         format!("collective {place} of a communicator differs: {}; {}", shown(a, one), shown(b, other))
     }
 
-    /// The collective calls of a rank in a communicator.
+    /// Returns the collective calls of a rank in a communicator.
     fn collectives_of<'v>(
         &'v self,
         view: &'v RankView<'a>,

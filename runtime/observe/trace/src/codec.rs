@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Why bytes are no trace.
+/// The reason why bytes are no trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// Offset of the defect, from the beginning of the bytes that were read.
@@ -25,13 +25,13 @@ pub type Result<T> = std::result::Result<T, Malformed>;
 
 /// Appends numbers; O(bytes).
 pub trait Put {
-    /// Seven bits a byte, least significant first, the top bit set in all but the last.
+    /// Appends seven bits a byte, least significant first, the top bit set in all but the last.
     fn number(&mut self, value: u64);
-    /// Two's complement with the sign moved to the lowest bit, then as [`Put::number`].
+    /// Appends two's complement with the sign moved to the lowest bit, then as [`Put::number`].
     fn signed(&mut self, value: i64);
-    /// As [`Put::number`], up to 128 bits.
+    /// Appends as [`Put::number`] does, up to 128 bits.
     fn wide(&mut self, value: u128);
-    /// A text's length in bytes, and the text in UTF-8.
+    /// Appends a text's length in bytes, and the text in UTF-8.
     fn text(&mut self, text: &str);
 }
 

@@ -10,7 +10,7 @@ use folded::Folded;
 use grid::GridVector;
 
 /// Columns of so few bytes are not told by place.
-const FEW: usize = 24;
+const MAX_FOLDED_BYTES: usize = 24;
 /// The first byte of one by place; folded ones have 0, or 1 of differences.
 const BY_PLACE: u8 = 2;
 
@@ -35,7 +35,7 @@ pub fn write_of_ranks(values: &[i64], turns: usize) -> Vec<u8> {
     // Other numbers in each turn fold badly, and to look how badly takes long.
     let folded = if turns == 1 { Some(write(values.iter().copied())) } else { None };
     match folded {
-        Some(folded) if folded.len() <= FEW => folded,
+        Some(folded) if folded.len() <= MAX_FOLDED_BYTES => folded,
         Some(folded) => grid::write(values, turns).filter(|grid| grid.len() < folded.len()).unwrap_or(folded),
         None => grid::write(values, turns).unwrap_or_else(|| write(values.iter().copied())),
     }
@@ -72,9 +72,9 @@ impl Column {
             .expect("what is written can be read")
     }
     /// Returns its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and
-    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before. By place: `g 3 2 (1,0,0%3
-    /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 turns, and the sum of what tables say, whose rows
-    /// are those of (x + 0 y + 0 turns) mod 3 and whose columns are those of (x + y - turns) mod 3.
+    /// `d 10 3x(1)` for 10 and three differences of 1, each to the value before. By position: `g 3 2 (1,0,0%3
+    /// 1,1,-1%3: 9x(7)) (...)` for squares of side 3 and 2 iterations, and the sum of what tables say. Their
+    /// rows are those of (x + 0 y + 0 turns) mod 3 and their columns those of (x + y - turns) mod 3.
     pub fn text(&self) -> String {
         match &self.0 {
             ColumnKind::Folded(folded) => folded.text(),
@@ -99,7 +99,7 @@ impl Column {
             ColumnKind::Grid(grid) => grid.at(place),
         }
     }
-    /// All values in order; O(values).
+    /// Visits all values in order; O(values).
     pub fn each(&self, visit: impl FnMut(i64)) {
         match &self.0 {
             ColumnKind::Folded(folded) => folded.each(visit),

@@ -1,11 +1,11 @@
 //! Times from a histogram: as many short and long ones as were recorded, with their mean and deviation.
 //!
 //! A histogram has a bin for each power of two, in which times may lie anywhere. Drawn evenly from it they
-//! would spread more than those that were recorded, and ranks that wait for the longest would wait longer; so
+//! would spread more than those that were recorded, and ranks that wait for the longest would wait longer. So
 //! they are drawn as far from the middle of the bin as the recorded deviation allows.
 //!
-//! Few draws are not yet like the histogram. So what ranks draw for the same call is stratified at calls that
-//! ranks pass seldom: of 16 ranks one has the longest sixteenth of all times, as in the recording on the
+//! Few draws are not yet like the histogram. So the draws of ranks for the same call are stratified at calls
+//! that ranks pass seldom. Of 16 ranks one has the longest sixteenth of all times, as in the recording on the
 //! mean, and not sometimes none and sometimes three.
 
 use crate::histogram::Summary;
@@ -14,7 +14,7 @@ use engine::Span;
 /// Passages of a rank up to which what ranks draw is stratified.
 // Where they are more it evens out, and ranks that wait for each other at each of them should not always meet
 // one that takes long.
-const FEW: u64 = 16;
+const MAX_STRATIFIED: u64 = 16;
 
 /// Draws times of one histogram.
 #[derive(Clone, Debug)]
@@ -50,9 +50,9 @@ fn hash(one: u64, other: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Returns the place of a rank among all in an order that looks random, another one for each key: a Feistel
-/// network on as many bits as the ranks take, repeated until it is among them (J. Black and P. Rogaway,
-/// "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
+/// Returns the index of a rank among all in an order that looks random, another one for each key. It is a
+/// Feistel network on as many bits as the ranks take, repeated until it is among them (J. Black and P.
+/// Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 fn place(rank: u32, ranks: u32, key: u64) -> u32 {
     let half = (32 - (ranks - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u32 << half) - 1;
@@ -148,7 +148,7 @@ impl<'t> TimeSampler<'t> {
             let block = hash(self.summary.mean, passage / u64::from(STEPS));
             Some((place((passage % u64::from(STEPS)) as u32, STEPS, block), STEPS))
         } else {
-            let is_few = self.passages <= FEW * u64::from(self.ranks);
+            let is_few = self.passages <= MAX_STRATIFIED * u64::from(self.ranks);
             is_few.then(|| (place(rank % self.ranks, self.ranks, call), self.ranks))
         };
         if let Some((stratum, strata)) = stratum {
@@ -184,8 +184,8 @@ mod tests {
         histogram.summary()
     }
 
-    /// Mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how many
-    /// are.
+    /// Returns mean and deviation of what 10 ranks draw for 10,000 calls, of those that are not zero, and how
+    /// many are.
     fn drawn(summary: &Summary, passages: u64) -> (f64, f64, usize) {
         let draw = TimeSampler::new(summary, passages, 10);
         let all: Vec<f64> =

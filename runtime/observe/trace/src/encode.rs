@@ -193,7 +193,7 @@ impl Encoder {
         }
     }
 
-    /// An array: the fields in runs, which are found by comparing their bytes.
+    /// Encodes an array: the fields in runs, which are found by comparing their bytes.
     fn list(&mut self, values: &[Value], position: Position) {
         let outer = std::mem::take(&mut self.template);
         let (mut runs, mut bytes): (Vec<(u64, Vec<u8>)>, Vec<u8>) = (Vec::new(), outer);

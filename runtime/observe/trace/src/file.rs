@@ -63,7 +63,7 @@ pub fn pack(kind: TraceFileKind, contents: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// About how many bytes these are in a file; much faster than [`pack`].
+/// Returns about how many bytes these are in a file; much faster than [`pack`].
 pub fn packed(contents: &[u8]) -> usize {
     let mut bytes = Vec::new();
     compress(contents, QUALITY_OF_LARGE, &mut bytes);

@@ -315,9 +315,8 @@ impl Grammar {
         Item(self.loops.place((body, count)) << 1 | 1)
     }
 
-    /// Adds a run of symbols `times` over, by way of `add`, which adds them once: where a run leaves the
-    /// cursor in the place that it was in, but for turns of a loop that is not over, further runs do, too,
-    /// and are counted.
+    /// Adds a run of symbols `times` over. `add` adds it once. If a run leaves the cursor in the position
+    /// that it was in, but for iterations of a loop that is not over, further runs do, too, and are counted.
     pub fn repeat(
         &mut self,
         cursor: &mut Cursor,

@@ -390,8 +390,8 @@ fn in_decimals(reader: &mut Reader) -> Result<[u64; 4]> {
     Ok(numbers)
 }
 
-/// The first version had the least, by how much the mean is more and the most more than that, and nanoseconds
-/// of the deviation.
+/// Reads the first version, which had the least, by how much the mean is more and the most more than that,
+/// and nanoseconds of the deviation.
 fn in_full(reader: &mut Reader) -> Result<[u64; 4]> {
     let [least, above, beyond, deviation] =
         [reader.number()?, reader.number()?, reader.number()?, reader.number()?];

@@ -24,7 +24,7 @@ pub const IN_CONTEXT: u32 = OF_BITS + 65;
 /// A datatype of the standard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NamedDatatype {
-    /// Its name, by place.
+    /// The name, by index.
     pub name: u32,
     /// Bytes of one element.
     pub size: u64,
@@ -41,7 +41,7 @@ pub enum Item {
     Loop(u32),
 }
 
-/// That a rank has seen a communicator which is not the standard's own.
+/// A communicator, not the standard's own, that a rank has seen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Seen {
     /// The rank in `MPI_COMM_WORLD`.
@@ -172,7 +172,7 @@ pub struct ProcessTrace {
 
 impl NamedDatatype {
     /// The bytes that it takes at least.
-    pub const LEAST: usize = 3;
+    pub const MIN_BYTES: usize = 3;
 
     /// Appends it.
     pub fn write(&self, bytes: &mut Vec<u8>) {
@@ -311,7 +311,7 @@ impl ProcessTrace {
     pub fn read(reader: &mut Reader) -> Result<ProcessTrace> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
-        let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+        let count = reader.count(NamedDatatype::MIN_BYTES, "datatypes")?;
         let types = (0..count)
             .map(|_| NamedDatatype::read(reader, names.len()))
             .collect::<Result<Dictionary<_>>>()?;

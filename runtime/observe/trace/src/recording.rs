@@ -265,7 +265,7 @@ impl Recording {
         }
     }
 
-    /// A rank made the call with this number.
+    /// Adds the call with this number, which a rank made.
     fn add(&mut self, at: usize, call: u32, took: Span) {
         self.grammar.add(&mut self.ranks[at].cursor, call);
         let rank = &mut self.ranks[at];

@@ -10,7 +10,7 @@ use recorder::contribution::{Giver, SendVolume};
 pub struct Argument<'a> {
     /// Kind of the argument.
     pub field: &'a Field,
-    /// Its numbers.
+    /// The numbers.
     pub numbers: &'a [i64],
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 pub type Key = [u64; 2];
 
 /// Up to so many ranks of a run may be those of other processes; beyond, [`SHARE`] holds.
-const FEW: u32 = 1 << 20;
+const MAX_UNCHECKED_RANKS: u32 = 1 << 20;
 /// The most ranks of a run for each that a process tells of.
 const SHARE: u64 = 1 << 16;
 /// Loops unfold to so many steps, and for each byte of the contents to [`STEPS`] more.
@@ -90,7 +90,7 @@ impl Saved {
         if *ranks == 0 || u64::from(*ranks) > RANKS {
             return Some(format!("{ranks} ranks, where 1 to {RANKS} may be"));
         }
-        if *ranks > FEW && u64::from(*ranks) > SHARE * ranks_of.len() as u64 {
+        if *ranks > MAX_UNCHECKED_RANKS && u64::from(*ranks) > SHARE * ranks_of.len() as u64 {
             return Some(format!("a run of {ranks} ranks, of which it tells of {} only", ranks_of.len()));
         }
         if ranks_of.windows(2).any(|two| two[0].0 >= two[1].0) {

@@ -1,5 +1,5 @@
-//! Saving, for a run that does not come to its end: from time to time each process puts a trace of what its
-//! ranks did up to then beside the file, in `FILE.part0` and so on.
+//! Saving, for a run that does not come to its end. From time to time each process puts a trace of its ranks'
+//! calls up to then beside the file, in `FILE.part0` and so on.
 //!
 //! Such a part is a trace like others, in which the ranks of other processes do nothing. It takes the place
 //! of the one before only when it is whole, so that whenever the program stops there is one that can be read.
@@ -35,14 +35,14 @@ pub fn part(path: &Path, process: u32) -> PathBuf {
 }
 
 impl Saving {
-    /// Beside the trace `path`, by process number `process`, every so many nanoseconds or, if they are zero,
-    /// after each call.
+    /// Makes the saving beside the trace `path`, by process number `process`, every so many nanoseconds or,
+    /// if they are zero, after each call.
     pub fn new(path: &Path, process: u32, every: u64, clock: Clock) -> Saving {
         let due = clock().saturating_add(every);
         Saving { part: part(path, process), every, clock, due, calls: 1 }
     }
 
-    /// Another call was recorded: whether it is time to save; O(1).
+    /// Notes that another call was recorded. Returns `true` if it is time to save; O(1).
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.calls -= 1;

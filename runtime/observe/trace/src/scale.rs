@@ -1,12 +1,13 @@
 //! A trace with other computation and other sizes: the same calls of the same ranks to the same others
 //! (docs/reference/trace-tools.md).
 //!
-//! Calls and loops stay folded, so that it takes as long as the trace is and not as its calls are many: what
-//! is rewritten are the numbers of each different call, and columns of them, once each. Loops stay those of
-//! the recording, also where turns that differed no longer do: finding others would mean to unfold them.
+//! Calls and loops stay folded, so that it takes as long as the trace is and not as its calls are many. The
+//! numbers of each different call are rewritten, and columns of them, once each. Loops stay those of the
+//! recording, also where iterations that differed are alike afterwards: finding others would mean to unfold
+//! them.
 //!
-//! A size is one of bytes, and what becomes of it depends on nothing else: so both sides of a message, and
-//! all members of a collective, come to the same one, whatever counts and datatypes they say it with.
+//! A size is one of bytes, and what becomes of it depends on nothing else. So both sides of a message, and
+//! all members of a collective, come to the same one, whatever counts and datatypes they give it with.
 
 mod computation;
 mod displacements;
@@ -28,7 +29,7 @@ pub enum Change {
 /// A change, and the computation that it is about.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// That before the calls of this place: a call site as [`Trace::site`] has it, its `file:line` or its
+    /// The computation before the calls of this call site, as [`Trace::site`] has it: its `file:line` or its
     /// function alone, or a function of MPI. `None`: all computation.
     pub place: Option<String>,
     /// The change of that computation.

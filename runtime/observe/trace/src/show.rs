@@ -14,8 +14,8 @@ const SHOWN: usize = 6;
 /// Width in characters to which a line is padded before its call site.
 const SITE: usize = 100;
 
-/// All calls of a rank, a line each: with exact times the time of entry and how long the call took, then the
-/// call and its site.
+/// Prints all calls of a rank, a line each: with exact times the time of entry and how long the call took,
+/// then the call and its site.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -39,7 +39,7 @@ pub(crate) fn micro(ps: u64) -> String {
     format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000)
 }
 
-/// The ranks of each shape, its loops and calls, and the computation between calls.
+/// Prints the ranks of each shape, its loops and calls, and the computation between calls.
 ///
 /// # Errors
 /// If it cannot be written.

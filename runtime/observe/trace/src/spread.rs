@@ -1,5 +1,5 @@
-//! The spread of computation among ranks on a way from one place of the program to another: who is slow each
-//! time makes all wait that wait for it, and times that any rank may have do not.
+//! The spread of computation among ranks on a way from one call site of the program to another. A rank that
+//! is slow each time makes all wait that wait for it; times that any rank may have do not.
 
 use crate::codec::{Put, Reader, Result, unzigzag, zigzag};
 use crate::histogram::{FirstTimes, Summary};
@@ -7,7 +7,7 @@ use crate::part::{Computed, Path, PathComputation};
 use std::collections::BTreeMap;
 
 /// The part of all computation by which ranks have to differ on one path, for the spread to be stored.
-const LEAST: f64 = 0.005;
+const MIN_GAIN: f64 = 0.005;
 /// From a rank to the next, how often what is told may change in all, so that traces do not grow with the
 /// ranks.
 const CHANGES: usize = 512;
@@ -18,7 +18,7 @@ const MIN_FIRST: f64 = 0.001;
 /// The part of all computation that the deviation shared by ranks has to be, to be kept.
 const MIN_SHARED: f64 = 0.001;
 /// The most percent that are told.
-const MOST: f64 = 1e9;
+const MAX_PERCENT: f64 = 1e9;
 
 /// By how many percent the times of ranks are longer than those of all on the mean: runs of ranks, from rank
 /// 0 on, each so many. Those behind the last are as long.
@@ -142,7 +142,7 @@ pub fn summaries(mut computed: BTreeMap<Path, Computed>, ranks: u32) -> BTreeMap
         let gain = of_mean(computed, &percent)
             .map(|(times, mean, of_rank)| times * (of_rank - mean).abs())
             .sum::<f64>();
-        if gain > LEAST * all {
+        if gain > MIN_GAIN * all {
             told.push((gain, *path, percent));
         }
     }
@@ -184,8 +184,8 @@ fn of_mean<'a>(computed: &'a Computed, percent: &'a [i64]) -> impl Iterator<Item
     computed.ranks.iter().map(told)
 }
 
-/// By how many percent the mean of each rank differs from that of all. Those that are as near to what most
-/// have as chance lets them be are one.
+/// Returns by how many percent the mean of each rank differs from that of all. Those that are as near to what
+/// most have as chance lets them be are one.
 fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
     let mut percent = vec![0; of as usize];
     if ranks.len() < 2 {
@@ -209,7 +209,7 @@ fn percent(Computed { histogram, ranks, .. }: &Computed, of: u32) -> Vec<i64> {
         .iter()
         .filter(|of| !differs(of))
         .fold((0.0, 0.0), |sum, of| (sum.0 + of.sum as f64, sum.1 + of.count as f64));
-    let told = |mean_of: f64| ((mean_of / mean - 1.0) * 100.0).round().clamp(-100.0, MOST) as i64;
+    let told = |mean_of: f64| ((mean_of / mean - 1.0) * 100.0).round().clamp(-100.0, MAX_PERCENT) as i64;
     let common = if alike.1 > 0.0 { told(alike.0 / alike.1) } else { 0 };
     percent.fill(common);
     ranks.iter().filter(differs).for_each(|of| percent[of.rank as usize] = told(of_rank(of)));

@@ -80,7 +80,7 @@ impl TraceStatistics {
         }
     }
 
-    /// As text; `file` is the size of the trace in bytes.
+    /// Writes the statistics as text; `file` is the size of the trace in bytes.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,4 +1,4 @@
-//! What a call says: a template (the function, the call site, the kind of each argument) and its numbers.
+//! Contents of a call: a template (the function, the call site, the kind of each argument) and its numbers.
 //!
 //! Calls of one template differ in numbers alone. Names stand in dictionaries ([`crate::dictionary`]) and are
 //! told by their places in these.

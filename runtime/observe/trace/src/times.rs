@@ -37,7 +37,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// The next call: what was computed before it, and how long it took.
+    /// Adds the next call: what was computed before it, and how long it took.
     pub fn add(&mut self, computed: Span, took: Span) {
         self.computed.add(computed.as_ps());
         self.took.add(took.as_ps());

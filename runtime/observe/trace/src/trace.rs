@@ -6,7 +6,7 @@ mod walk;
 mod write;
 
 pub use comms::{Comms, Instance};
-pub(crate) use read::{DEEPEST, MOST_TURNS, MOST_VALUES, MOST_VARYING, RANKS, write_kinds};
+pub(crate) use read::{DEEPEST, MAX_ITERATIONS, MAX_VALUES, MAX_VARYING_CALLS, RANKS, write_kinds};
 pub use walk::{Act, Calls, Made, RankCall, RankView};
 
 use crate::codec::{Malformed, Put, zigzag};

@@ -1,4 +1,4 @@
-//! What `check` finds in loops is what it finds in their turns one by one, and does not take as long.
+//! Findings of `check` in loops are those in their iterations one by one, and do not take as long.
 
 use proptest::prelude::*;
 use recorder::Class;

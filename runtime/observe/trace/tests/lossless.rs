@@ -1,4 +1,4 @@
-//! What was recorded comes back: every call of every rank in order, whatever the processes.
+//! Recordings come back: every call of every rank in order, whatever the processes.
 
 use engine::{Span, Time};
 use proptest::prelude::*;

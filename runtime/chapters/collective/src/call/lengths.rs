@@ -30,9 +30,9 @@ pub struct Lengths {
     /// reduction, all bytes that a member gives. Where blocks differ, a number that all members share: in an
     /// allgather all blocks together, in a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
-    /// The blocks that the member gives and gets, where they differ from member to member (the v and w
-    /// forms), and of [`Kind::Neighbor`]: there for each neighbour that it sends to, and for each that sends
-    /// to it.
+    /// The blocks that the member gives and gets, where they differ from member to member: of the v and w
+    /// forms, and of [`Kind::Neighbor`]. A neighbourhood has a block for each neighbour that the member sends
+    /// to, and for each that sends to it.
     pub blocks: Option<(Blocks, Blocks)>,
     /// With what it reduces.
     pub reduction: Option<Reducing>,
@@ -43,9 +43,9 @@ pub struct Lengths {
 pub enum Reducing {
     /// An operation of MPI's own.
     Predefined {
-        /// Its handle.
+        /// The handle.
         op: usize,
-        /// That of the datatype, which is predefined too.
+        /// The handle of the datatype, which is predefined too.
         datatype: usize,
     },
     /// A function of the program, which is not called: there is nothing to reduce.
@@ -58,7 +58,7 @@ pub enum Reducing {
 }
 
 impl Entrance<'_> {
-    /// The mounted rank enters. Costs what the call with buffers costs, but for their bytes.
+    /// Enters the mounted rank. Costs what the call with buffers costs, but for their bytes.
     ///
     /// # Errors
     /// As for the call with buffers.

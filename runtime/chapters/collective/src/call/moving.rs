@@ -30,7 +30,7 @@ fn own_area(
 }
 
 impl Entrance<'_> {
-    /// `MPI_Barrier`: the mounted rank enters.
+    /// Enters the mounted rank into `MPI_Barrier`.
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
@@ -160,7 +160,7 @@ impl Entrance<'_> {
         self.try_gathering(&brief, source, target.clone(), &mut bring)
     }
 
-    /// `MPI_Scatter` and `MPI_Scatterv`: the mounted rank enters.
+    /// Enters the mounted rank into `MPI_Scatter` or `MPI_Scatterv`.
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
@@ -252,7 +252,7 @@ impl Entrance<'_> {
         )
     }
 
-    /// `MPI_Allgather` and `MPI_Allgatherv`: the mounted rank enters.
+    /// Enters the mounted rank into `MPI_Allgather` or `MPI_Allgatherv`.
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.

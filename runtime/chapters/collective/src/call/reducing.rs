@@ -42,7 +42,7 @@ impl Entrance<'_> {
         Err(Failure::new(ErrorClass::BUFFER, format!("the send buffer is MPI_IN_PLACE at {why}")))
     }
 
-    /// `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` and `MPI_Exscan`: the mounted rank enters.
+    /// Enters the mounted rank into `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` or `MPI_Exscan`.
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
@@ -139,7 +139,7 @@ impl Entrance<'_> {
         self.try_gathering(&brief, source, BufferView::none(), &mut Bring::Begins(&begins))
     }
 
-    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the mounted rank enters.
+    /// Enters the mounted rank into `MPI_Reduce_scatter` or `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.

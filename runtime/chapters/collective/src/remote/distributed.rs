@@ -1,8 +1,8 @@
 //! Blocking collectives whose members gather on each of several processes.
 //!
 //! Each process holds its own members as if there were no others ([`gathering`](crate::gathering)). When the
-//! last of them has entered it tells the process of the first member, which tells all to go on once all are
-//! ready ([`ready`](super::ready)): from then on nothing can keep a member from going through. The clocks
+//! last of them has entered it notifies the process of the first member, which lets all go on once all are
+//! ready ([`ready`](super::ready)). From then on nothing can keep a member from going through. The clocks
 //! pass the rounds on all processes ([`TimePlane`]), and data goes from process to process once, as the
 //! collective means it ([`data`](super::data)).
 //!
@@ -216,7 +216,7 @@ impl Collectives {
         0..members
     }
 
-    /// After an instance was made that begins distributed.
+    /// Registers an instance that was made and begins distributed.
     pub(crate) fn made_distributed(
         &mut self,
         objects: &Objects,

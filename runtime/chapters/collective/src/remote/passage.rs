@@ -40,7 +40,7 @@ pub(crate) struct MemberPasses {
 }
 
 impl MemberPasses {
-    /// In time alone.
+    /// Makes passes in time alone.
     pub(crate) fn new(segment: ProcessSegment, time: TimePlane) -> MemberPasses {
         MemberPasses { segment, time, data: None, agents: None }
     }

@@ -1,4 +1,4 @@
-//! What processes say when their members of a collective are all in.
+//! Records that processes send when their members of a collective are all in.
 
 use engine::record::{Put, Take};
 use schedule::Shape;

@@ -1,4 +1,4 @@
-//! How the processes of a distributed collective find out that all members are in everywhere.
+//! Readiness of a distributed collective: its processes find out that all members are in everywhere.
 //!
 //! Each tells the process of the first member when its own are in, with its part of a reduction in a tree;
 //! that one tells all to go on. A process that says that it is ready tells how often members have had to go
@@ -84,7 +84,7 @@ impl Collectives {
         tree.finish()
     }
 
-    /// On the process of the first member: another process, or this one, is ready.
+    /// Notes, on the process of the first member, that another process, or this one, is ready.
     pub(crate) fn ready_arrived(
         &mut self,
         messages: &mut Messages,

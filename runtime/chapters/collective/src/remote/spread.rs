@@ -31,7 +31,7 @@ pub(crate) struct Ident {
 }
 
 impl Ident {
-    /// Call number `call` of the communicator with this context.
+    /// Identifies call number `call` of the communicator with this context.
     pub(crate) fn of_comm(context: u32, call: u32) -> Ident {
         Ident { context, key: (0, u32::MAX), print: 0, call }
     }

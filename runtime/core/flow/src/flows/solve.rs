@@ -225,8 +225,9 @@ impl Flows {
         }
     }
 
-    /// Returns the level at which `room` is used up by what fills, of so much weight, and by the flows that
-    /// keep their levels, from a level that is not above it; [`FREE`] if there is enough.
+    /// Returns the level, from one that is not above it, at which `room` is used up. The room goes to what
+    /// fills, of weight `filling`, and to the flows that keep their levels. Returns [`FREE`] if there is
+    /// enough.
     fn rise(&self, place: u32, room: u64, filling: u64, mut level: u64) -> u64 {
         let link = &self.links[self.solution.open[place as usize].link as usize];
         loop {

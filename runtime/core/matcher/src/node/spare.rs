@@ -29,7 +29,7 @@ impl Spare {
         }
     }
 
-    /// [`Spare::put`] of the first of a page that has never had any.
+    /// Puts the first of a page that has never had any ([`Spare::put`]).
     #[cold]
     #[inline(never)]
     fn put_beyond(&mut self, node: u32) {
@@ -75,7 +75,7 @@ struct Least {
 }
 
 impl Least {
-    /// O(log of the largest number).
+    /// Inserts a number. O(log of the largest number).
     fn insert(&mut self, number: u32) {
         while self.levels.is_empty() || u64::from(number) >> (6 * self.levels.len()) != 0 {
             // What there is hangs on the first bit of the new word.
@@ -93,7 +93,7 @@ impl Least {
         }
     }
 
-    /// O(log of the largest number).
+    /// Removes a number. O(log of the largest number).
     fn remove(&mut self, number: u32) {
         let mut at = number;
         for level in &mut self.levels {
@@ -106,7 +106,7 @@ impl Least {
         }
     }
 
-    /// O(log of the largest number).
+    /// Returns the least number; `None` if there is none. O(log of the largest number).
     fn least(&self) -> Option<u32> {
         let mut at = 0;
         for level in self.levels.iter().rev() {

@@ -15,17 +15,17 @@ pub struct Way<'q> {
 }
 
 impl Way<'_> {
-    /// To where the entry is.
+    /// Steps to where the entry is.
     #[inline(always)]
     pub fn to_chain(&mut self) {
         self.at = self.long.approach_chain(self.at);
     }
-    /// To where the node is.
+    /// Steps to where the node is.
     #[inline(always)]
     pub fn to_entry(&mut self) {
         self.at = self.long.approach_entry(self.at);
     }
-    /// To the node.
+    /// Steps to the node.
     #[inline(always)]
     pub fn to_node(&self, nodes: &Nodes) {
         self.long.approach_node(self.at, nodes);
@@ -33,7 +33,7 @@ impl Way<'_> {
 }
 
 impl<E: Element> Queues<E> {
-    /// The queue will be searched soon.
+    /// Prefetches a queue that will be searched soon.
     #[inline]
     pub fn prefetch(&self, queue: Queue, nodes: &Nodes) {
         match queue.class {
@@ -48,8 +48,8 @@ impl<E: Element> Queues<E> {
         }
     }
 
-    /// The queue will be searched for this envelope soon, or get one more of it: the way there, if it is
-    /// indexed, of which the first step is made.
+    /// Makes the first step to an indexed queue that will be searched for this envelope soon, or get one more
+    /// of it. Returns the way there; `None` if it is not indexed.
     #[inline(always)]
     pub fn way(&self, queue: Queue, wanted: &Envelope) -> Option<Way<'_>> {
         (queue.class == LONG).then(|| {
@@ -58,8 +58,8 @@ impl<E: Element> Queues<E> {
         })
     }
 
-    /// The queue will be searched for this fingerprint soon: whether there is an entry for it, as far as is
-    /// seen at a glance.
+    /// Prefetches a queue that will be searched for this fingerprint soon. Returns `true` if there is an
+    /// entry for it, as far as is seen at a glance.
     #[inline(always)]
     pub fn approach(&self, queue: Queue, wanted: u32, nodes: &Nodes) -> bool {
         match queue.class {
@@ -75,7 +75,7 @@ impl<E: Element> Queues<E> {
         }
     }
 
-    /// A node will be appended to the queue.
+    /// Prefetches the end of a queue, to which a node will be appended.
     #[inline]
     pub fn approach_end(&self, queue: Queue, nodes: &Nodes) {
         match queue.class {

@@ -28,7 +28,8 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// The first message of `chain` arrives at `arrival`, wherever the one before did. O(log heads).
+    /// Sets the first message of `chain`, which arrives at `arrival`, whenever the one before did. O(log
+    /// heads).
     pub(super) fn set(&mut self, head: Head, places: &Places) {
         let at = match places[head.chain as usize].get() {
             NIL => {
@@ -42,7 +43,7 @@ impl Heads {
         self.settle(at, head, places);
     }
 
-    /// There is no first message of `chain` any more. O(log heads).
+    /// Removes `chain`, which has no first message any more. O(log heads).
     pub(super) fn remove(&mut self, chain: u32, places: &Places) {
         let at = places[chain as usize].replace(NIL);
         if at == NIL {

@@ -372,7 +372,7 @@ impl Long {
         self.empty = 0;
     }
 
-    /// The first entry of a chain may have changed, or when its message arrives.
+    /// Notes that the first entry of a chain may have changed, or when its message arrives.
     #[inline]
     fn note_head(&mut self, chain: u32, order: Order, nodes: &Nodes) {
         let heads = self.chains[chain as usize].heads.get();
@@ -440,7 +440,7 @@ impl Long {
         })
     }
 
-    /// The places of all entries in the order they came.
+    /// Returns the indices of all entries in the order they came.
     fn all(&self) -> impl Iterator<Item = u32> + '_ {
         (self.begin..self.entries.len() as u32).filter(|&at| self.entries[at as usize].node != NIL)
     }
@@ -452,7 +452,7 @@ impl Long {
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
-    /// The nodes in the order they came.
+    /// Returns the nodes in the order they came.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.all().map(|at| self.entries[at as usize].node)
     }

@@ -22,7 +22,7 @@ impl Pool {
         self.queues.insert(long)
     }
 
-    /// The queue will be searched soon.
+    /// Prefetches a queue that will be searched soon.
     #[inline]
     pub(super) fn prefetch(&self, queue: u32) {
         self.queues.prefetch(queue);

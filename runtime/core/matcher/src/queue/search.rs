@@ -1,4 +1,4 @@
-//! What is asked of a queue: the first that fits, the best of all sources, and all in their order.
+//! Searches of a queue: for the first that fits, the best of all sources, and all in their order.
 
 use super::long::Long;
 use super::{AT_ONCE, EMPTY, Element, Entry, LONG, NEAR, Place, Queue, Queues, SINGLE, Timed, key, told};
@@ -58,7 +58,7 @@ impl<E: Element> Queues<E> {
         if queue.class == LONG { self.long[queue.at].length() } else { usize::from(queue.length) }
     }
 
-    /// The nodes in the order they came.
+    /// Returns the nodes in the order they came.
     pub fn iter(&self, queue: Queue) -> impl Iterator<Item = u32> + '_ {
         let (single, short, long) = match queue.class {
             EMPTY => (None, &[][..], None),

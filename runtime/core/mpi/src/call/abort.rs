@@ -9,7 +9,7 @@ use failure::Failure;
 use std::time::{Duration, Instant};
 
 impl World {
-    /// A rank of this process aborted the run: tells the others.
+    /// Notifies the other processes that a rank of this one aborted the run.
     pub(crate) fn tell_abort(&mut self) {
         let (Some(abort), Some(remote)) = (&self.run.abort, self.messages.peers_mut().remote_mut()) else {
             return;
@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// The run ends because of this abort.
+    /// Ends the run because of this abort.
     fn follow_abort(&mut self, abort: Abort) {
         // A planned failure is an instant up to which ranks go on; an abort is the end.
         if !abort.failed {
@@ -46,7 +46,7 @@ impl World {
         self.run.abort = Some(abort);
     }
 
-    /// While this process waits for the others: ends all of them, if one computes on 2 s after an abort.
+    /// Ends all other processes, while this one waits for them, if one computes on 2 s after an abort.
     #[cold]
     pub(crate) fn end_late_processes(&mut self) {
         let Some(abort) = self.run.abort.as_ref().filter(|abort| !abort.failed) else { return };
@@ -89,7 +89,7 @@ impl World {
         });
     }
 
-    /// A signal stops the run on all processes: ranks stop at their next call.
+    /// Stops the run on all processes at a signal: ranks stop at their next call.
     #[cold]
     pub(crate) fn stop_by(&mut self, signal: i32) {
         if self.run.abort.as_ref().is_none_or(|abort| abort.signal.is_none()) {
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// The mounted rank fails at its clock.
+    /// Fails the mounted rank at its clock.
     pub fn fail_here(&mut self) {
         let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
         if self.run.tolerant {
@@ -162,7 +162,7 @@ impl World {
         self.aborted_by(clock)
     }
 
-    /// From now on the others go on when a rank fails, and get to know so much later.
+    /// Lets the others go on from now on when a rank fails; they get to know `delay` later.
     pub(crate) fn tolerate(&mut self, delay: Span) {
         self.messages.fabric_mut().set_detection(delay);
         self.messages.have_faults();

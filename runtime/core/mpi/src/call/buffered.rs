@@ -5,7 +5,7 @@ use crate::world::Mpi;
 use p2p::buffered::{Attached, Use};
 
 impl Mpi {
-    /// `MPI_Buffer_attach`, `MPI_Comm_attach_buffer` and `MPI_Session_attach_buffer`.
+    /// Implements `MPI_Buffer_attach`, `MPI_Comm_attach_buffer` and `MPI_Session_attach_buffer`.
     pub fn attach_buffer(&self, of: Use, buffer: Attached) -> Result {
         let mut world = self.world();
         let key = (world.messages.me(), of);
@@ -15,7 +15,7 @@ impl Mpi {
         world.messages.requests_mut().attach(key.0, key.1, buffer);
         Ok(())
     }
-    /// `MPI_Buffer_detach`, `MPI_Comm_detach_buffer` and `MPI_Session_detach_buffer`.
+    /// Implements `MPI_Buffer_detach`, `MPI_Comm_detach_buffer` and `MPI_Session_detach_buffer`.
     pub fn detach_buffer(&self, of: Use) -> Result<Attached> {
         let mut world = self.world();
         let key = (world.messages.me(), of);

@@ -32,8 +32,8 @@ impl World {
         self.messages.ranks()[self.messages.me()].function
     }
 
-    /// The call that was entered last has done nothing, and is entered anew: nobody is to take it for the
-    /// second of two.
+    /// Restores `last` as the latest call: the one that was entered has done nothing, and is entered anew, so
+    /// that it is not taken for the second of two.
     #[inline(always)]
     pub fn not_entered(&mut self, last: u16) {
         self.messages.ranks_mut().mounted().function = last;

@@ -117,14 +117,14 @@ impl Mpi {
         Ok(Some(part.waiting().word()))
     }
 
-    /// The second half of a blocking call, of which the first answered `word`; its result, if the member gets
-    /// one, goes to `to`.
+    /// Ends a blocking call of which the first half returned `word`; the result, if the member gets one, goes
+    /// to `to`.
     #[inline(never)]
     pub fn end_collective(&self, word: usize, to: Addr) -> Result {
         self.enter(|entrance| entrance.end(Ticket::of(word), to))
     }
 
-    /// The rank, which is through, takes its result into its blocks and leaves.
+    /// Copies the result of the rank, which is through, into its blocks and leaves.
     #[inline(never)]
     fn end_lists(&self, ticket: Ticket, receive: &BufferArgument, blocks: usize) -> Result {
         self.enter(|entrance| entrance.end_lists(ticket, receive, blocks))
@@ -150,8 +150,8 @@ impl Mpi {
         Ok((part.request, handle))
     }
 
-    /// [`Mpi::agree`] of a blocking call up to its wait: a word for the second half, and whether the rank has
-    /// to wait.
+    /// Begins [`Mpi::agree`] of a blocking call, up to its wait. Returns a word for the second half, and
+    /// whether the rank has to wait.
     pub(crate) fn begin_agreement(
         &self,
         comm: usize,
@@ -207,7 +207,7 @@ impl Mpi {
         self.await_result(&part)
     }
 
-    /// [`Mpi::agree_in_group`] up to its wait, as [`Mpi::begin_agreement`].
+    /// Begins [`Mpi::agree_in_group`] up to its wait, as [`Mpi::begin_agreement`] does.
     pub(crate) fn begin_agreement_in_group(
         &self,
         group: Rc<Group>,

@@ -35,7 +35,8 @@ impl World {
         Ok(awaited)
     }
 
-    /// [`Mpi::finish_ignored`], but for the handles: the caller forgets them.
+    /// Finishes as [`Mpi::finish_ignored`] does, but for the handles: the caller forgets them. Returns
+    /// `false`, with nothing done, if not all requests are settled.
     #[inline]
     pub fn settle_all_ignored(&mut self) -> bool {
         let settled = self.messages.requests().all_settled();
@@ -109,7 +110,7 @@ impl World {
 
 /// Result of completing a request.
 pub(crate) struct Finished {
-    /// Its status, unless functions of the program fill it.
+    /// The status, unless functions of the program fill it.
     status: Status,
     /// The handle's new value.
     next: usize,

@@ -32,12 +32,12 @@ impl Mpi {
         Ok(self.dynamic(|dynamic, _, _| dynamic.take_reply()))
     }
 
-    /// `MPI_Open_port`: the name.
+    /// Implements `MPI_Open_port`. Returns the name.
     pub fn open_port(&self) -> String {
         self.dynamic(|dynamic, messages, _| dynamic.open_port(messages))
     }
 
-    /// `MPI_Close_port`.
+    /// Implements `MPI_Close_port`.
     ///
     /// # Errors
     /// As [`Dynamic::close_port`].
@@ -45,7 +45,7 @@ impl Mpi {
         self.dynamic(|dynamic, messages, _| dynamic.close_port(messages, name))
     }
 
-    /// `MPI_Publish_name`.
+    /// Implements `MPI_Publish_name`.
     ///
     /// # Errors
     /// `MPI_ERR_SERVICE` if the name is published already.
@@ -54,7 +54,7 @@ impl Mpi {
         self.reply(request).map(drop)
     }
 
-    /// `MPI_Unpublish_name`.
+    /// Implements `MPI_Unpublish_name`.
     ///
     /// # Errors
     /// `MPI_ERR_SERVICE` if the name is not published with this port.
@@ -63,7 +63,7 @@ impl Mpi {
         self.reply(request).map(drop)
     }
 
-    /// `MPI_Lookup_name`: the port.
+    /// Implements `MPI_Lookup_name`. Returns the port.
     ///
     /// # Errors
     /// `MPI_ERR_NAME` if there is none.
@@ -75,7 +75,7 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Comm_accept`: the new handle. `port` is asked for at the root alone.
+    /// Implements `MPI_Comm_accept`. Returns the new handle. `port` is asked for at the root alone.
     ///
     /// # Errors
     /// At all members: `MPI_ERR_PORT`; `MPI_ERR_COMM` for an intercommunicator, or if both sides have a rank
@@ -96,7 +96,7 @@ impl Mpi {
         .map(|(handle, _)| handle)
     }
 
-    /// `MPI_Comm_connect`: the new handle. `port` is asked for at the root alone.
+    /// Implements `MPI_Comm_connect`. Returns the new handle. `port` is asked for at the root alone.
     ///
     /// # Errors
     /// As [`Mpi::comm_accept`].
@@ -116,7 +116,7 @@ impl Mpi {
         .map(|(handle, _)| handle)
     }
 
-    /// `MPI_Comm_join`: the new handle. Both ends of the socket call it by the same name.
+    /// Implements `MPI_Comm_join`. Returns the new handle. Both ends of the socket call it by the same name.
     ///
     /// # Errors
     /// `MPI_ERR_COMM` if both ends are of one rank.
@@ -132,8 +132,8 @@ impl Mpi {
         .map(|(handle, _)| handle)
     }
 
-    /// `MPI_Comm_spawn` and `MPI_Comm_spawn_multiple`: the new handle, and at the root how many of each
-    /// command were started. `commands` is asked for at the root alone.
+    /// Implements `MPI_Comm_spawn` and `MPI_Comm_spawn_multiple`. Returns the new handle, and at the root how
+    /// many of each command were started. `commands` is asked for at the root alone.
     ///
     /// # Errors
     /// At all members: `MPI_ERR_SPAWN`, and what `commands` fails with; `MPI_ERR_COMM` for an

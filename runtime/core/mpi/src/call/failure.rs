@@ -61,7 +61,8 @@ impl Mpi {
         Ok(())
     }
 
-    /// [`Mpi::may_enter`] of what has a communicator, where it has one: a window, a file.
+    /// Checks as [`Mpi::may_enter`] does, for an object that has a communicator, where it has one: a window,
+    /// a file.
     ///
     /// # Errors
     /// As [`Mpi::may_enter`].
@@ -74,7 +75,7 @@ impl Mpi {
         comm.map_or(Ok(()), |comm| self.may_enter(comm))
     }
 
-    /// The mounted rank looks at who has failed once nothing can come before its clock: it waits among ranks
+    /// Lets the mounted rank see who has failed once nothing can come before its clock: it waits among ranks
     /// of which some may be known to have.
     #[cold]
     pub(crate) fn look_around(&self) {
@@ -91,7 +92,7 @@ impl Mpi {
         }
     }
 
-    /// [`Mpi::await_now`] of a call that asks nothing.
+    /// Waits as [`Mpi::await_now`] does, in a call that asks nothing.
     fn look_up(&self) {
         self.ask(Question::Now);
         self.learn();
@@ -105,7 +106,7 @@ impl Mpi {
         }
     }
 
-    /// The mounted rank, which begins a call, learns who has failed if it was told that somebody has.
+    /// Lets the mounted rank, which begins a call, learn who has failed if it was notified of a failure.
     #[cold]
     pub fn catch_up(&self) {
         let behind = {
@@ -117,7 +118,7 @@ impl Mpi {
         }
     }
 
-    /// `MPIX_Comm_revoke`.
+    /// Implements `MPIX_Comm_revoke`.
     ///
     /// A message without payload goes down a binomial tree of the members, from the rank that revokes.
     ///
@@ -163,7 +164,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// `MPIX_Comm_is_revoked`: whether the mounted rank has been told of it by now.
+    /// Implements `MPIX_Comm_is_revoked`. Returns `true` if the mounted rank has been notified of it by now.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
@@ -197,7 +198,8 @@ impl Mpi {
         Ok((failed, context))
     }
 
-    /// `MPIX_Comm_get_failed`: the group of those that have failed, in the order in which they did.
+    /// Implements `MPIX_Comm_get_failed`. Returns the group of those that have failed, in the order in which
+    /// they did.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
@@ -208,8 +210,8 @@ impl Mpi {
         Ok(Group::from_ranks(failed.into_iter().map(|(_, rank)| rank).collect()))
     }
 
-    /// `MPIX_Comm_ack_failed`: acknowledges the first so many (at most) of those that
-    /// [`Mpi::comm_get_failed`] gives; how many are then.
+    /// Implements `MPIX_Comm_ack_failed`: acknowledges the first `count` (at most) of those that
+    /// [`Mpi::comm_get_failed`] gives. Returns how many are then.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
@@ -226,7 +228,7 @@ impl Mpi {
         Ok(failed.iter().filter(|(place, _)| *place < acknowledged).count() as u32)
     }
 
-    /// `MPIX_Comm_failure_get_acked`: the group of those that are acknowledged.
+    /// Implements `MPIX_Comm_failure_get_acked`. Returns the group of those that are acknowledged.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
@@ -240,8 +242,8 @@ impl Mpi {
         ))
     }
 
-    /// `MPIX_Comm_iagree`, of which `MPIX_Comm_agree` is the first half: the request. The flag that is agreed
-    /// on goes to `target` when it completes.
+    /// Implements `MPIX_Comm_iagree`, of which `MPIX_Comm_agree` is the first half. Returns the request. The
+    /// flag that is agreed on goes to `target` when it completes.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` as [`Mpi::comm_revoke`].
@@ -249,7 +251,7 @@ impl Mpi {
         self.enter_agreement(comm, Subject::Flag, (flag, target))
     }
 
-    /// `MPIX_Comm_agree`: the flag goes to `target`, whatever the outcome.
+    /// Implements `MPIX_Comm_agree`: the flag goes to `target`, whatever the outcome.
     ///
     /// # Errors
     /// As [`Mpi::comm_iagree`]; `MPIX_ERR_PROC_FAILED` if a member has failed and not all have acknowledged
@@ -259,8 +261,8 @@ impl Mpi {
         self.await_agreement(request)
     }
 
-    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed; of an
-    /// intercommunicator none if nobody is left of a side.
+    /// Implements `MPIX_Comm_shrink`. Returns the handle of a communicator of those that have not failed; of
+    /// an intercommunicator none if a side has no member left.
     ///
     /// # Errors
     /// As [`Mpi::comm_iagree`].

@@ -59,7 +59,7 @@ impl Mpi {
         call(&mut chapters.files, messages, objects)
     }
 
-    /// `MPI_File_open`: the handle.
+    /// Implements `MPI_File_open`. Returns the handle.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to
@@ -103,8 +103,8 @@ impl Mpi {
         self.may_meet(|objects| Some(objects.files.get(&objects.comms, handle).ok()?.comm))
     }
 
-    /// `MPI_File_close`, which waits for all members unless it is known that one has failed: then the file is
-    /// given back, in whatever state.
+    /// Implements `MPI_File_close`, which waits for all members unless it is known that one has failed: then
+    /// the file is given back, in whatever state.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be;
@@ -134,8 +134,8 @@ impl Mpi {
         deleted
     }
 
-    /// The mounted rank gives a file back of which a member has failed. It is not deleted, whatever its mode:
-    /// others may not know yet.
+    /// Gives a file back for the mounted rank after a member has failed. It is not deleted, whatever its
+    /// mode: others may not know yet.
     fn abandon_file(&self, handle: usize, failure: Box<Failure>) -> Result {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let index = objects.files.index(&objects.comms, handle)?;
@@ -146,7 +146,7 @@ impl Mpi {
         Err(failure)
     }
 
-    /// All members meet, each with its part, which may fail before: what the meeting answers.
+    /// Lets all members meet, each with its part, which may fail before. Returns the answer of the meeting.
     ///
     /// # Errors
     /// What `part` fails with, which the others learn of; what the meeting fails with;
@@ -181,7 +181,7 @@ impl Mpi {
         }
     }
 
-    /// `MPI_File_set_view`.
+    /// Implements `MPI_File_set_view`.
     ///
     /// # Errors
     /// As `OpenFiles::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
@@ -228,7 +228,7 @@ impl Mpi {
         self.ask_extents(conversion, &[access.buffer.2])
     }
 
-    /// `MPI_File_set_atomicity`.
+    /// Implements `MPI_File_set_atomicity`.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_NOT_SAME`.
@@ -241,7 +241,7 @@ impl Mpi {
         })
     }
 
-    /// `MPI_File_get_position_shared`: etypes.
+    /// Implements `MPI_File_get_position_shared`. Returns etypes.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -254,7 +254,7 @@ impl Mpi {
         self.answer_of(asked)
     }
 
-    /// An access of the mounted rank begins; what has to be known of the shared pointer is waited for here.
+    /// Begins an access of the mounted rank; what has to be known of the shared pointer is waited for here.
     ///
     /// # Errors
     /// As `OpenFiles::prepare` and `OpenFiles::start`; `MPIX_ERR_PROC_FAILED` of a collective access.
@@ -362,7 +362,7 @@ impl Mpi {
         }
     }
 
-    /// The first half of a split collective.
+    /// Begins a split collective, as its first half.
     ///
     /// # Errors
     /// As [`Mpi::start_access`].

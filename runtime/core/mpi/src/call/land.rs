@@ -1,4 +1,4 @@
-//! What happens when a shared network has delivered a message: each kind goes to the part that it is of.
+//! Landing of messages that a shared network has delivered: each kind goes to the part that it is of.
 
 use crate::node::{NIL, State, flag};
 use crate::transit::Transit;

@@ -32,7 +32,7 @@ impl Mpi {
         })
     }
 
-    /// `MPI_Psend_init`: the request's handle.
+    /// Implements `MPI_Psend_init`. Returns the request's handle.
     ///
     /// # Errors
     /// As [`Partitioned::init_send`].
@@ -43,7 +43,7 @@ impl Mpi {
         Ok(self.persistent_end(comm, number))
     }
 
-    /// `MPI_Precv_init`: the request's handle.
+    /// Implements `MPI_Precv_init`. Returns the request's handle.
     ///
     /// # Errors
     /// As [`Partitioned::init_receive`].
@@ -55,7 +55,7 @@ impl Mpi {
         Ok(self.persistent_end(comm, number))
     }
 
-    /// `MPI_Pready` and its kin: all of the partitions leave, or none.
+    /// Implements `MPI_Pready` and its kin: all of the partitions leave, or none.
     ///
     /// # Errors
     /// As [`Partitioned::ready`].
@@ -67,7 +67,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// `MPI_Parrived`: whether the partition has come by the rank's clock.
+    /// Implements `MPI_Parrived`. Returns `true` if the partition has come by the rank's clock.
     ///
     /// # Errors
     /// As [`Partitioned::ask`].

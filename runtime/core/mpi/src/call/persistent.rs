@@ -52,7 +52,7 @@ impl Mpi {
         self.world().objects.comms.index(comm).ok().map(FailureScope::Comm)
     }
 
-    /// `MPI_Start`.
+    /// Implements `MPI_Start`.
     pub fn start(&self, request: usize) -> Result {
         let template = {
             let mut world = self.world();

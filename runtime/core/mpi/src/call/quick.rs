@@ -1,7 +1,7 @@
-//! Calls that are mostly over at once, within the look at the world that charges their entry: nothing is done
-//! and `None` answered if there is more to do than with a plain message or a short access to a window or a
-//! file, which the ways of [`crate::call::send`], [`crate::call::receive`], [`crate::call::rma`] and
-//! [`crate::call::file`] then see to.
+//! Calls that are mostly over at once, within the borrow that charges their entry. If there is more to do
+//! than with a plain message or a short access to a window or a file, nothing is done and `None` returned.
+//! Then [`crate::call::send`], [`crate::call::receive`], [`crate::call::rma`] and [`crate::call::file`] see
+//! to them.
 
 use crate::batch::Batching;
 use crate::call::file::SHORT_WRITE;
@@ -13,7 +13,8 @@ use p2p::departures::let_others_run;
 use rma::RmaArguments;
 
 impl World {
-    /// `MPI_Send` of a plain message, if its sender need not let others run.
+    /// Sends as `MPI_Send` a plain message, if its sender need not let others run. Returns `None`, with
+    /// nothing done, otherwise.
     #[inline(always)]
     pub fn send_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<()> {
         if !(0..MANY).contains(&buffer.1) || let_others_run(self.messages.ranks(), self.messages.peers()) {
@@ -27,7 +28,7 @@ impl World {
         self.start_quickly(buffer, to, batching).map(|_| ())
     }
 
-    /// `MPI_Isend` of a plain message: the request's handle.
+    /// Starts an `MPI_Isend` of a plain message. Returns the request's handle; `None` if there is more to do.
     #[inline(always)]
     pub fn isend_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<usize> {
         if buffer.1 < 0 || self.messages.peers().are_crowded() {
@@ -60,13 +61,14 @@ impl World {
         )
     }
 
-    /// `MPI_Recv` of a plain message: its node, if it is still to come, or [`crate::node::NIL`].
+    /// Starts an `MPI_Recv` of a plain message. Returns its node, if it is still to come, or
+    /// [`crate::node::NIL`]; `None` if there is more to do.
     #[inline(always)]
     pub fn receive_quickly(&mut self, buffer: Buffer, from: Peer) -> Option<u32> {
         if buffer.1 < 0 { None } else { self.messages.receive_plain(&self.objects, buffer, from) }
     }
 
-    /// `MPI_Irecv` of a plain message: the request's handle.
+    /// Starts an `MPI_Irecv` of a plain message. Returns the request's handle; `None` if there is more to do.
     #[inline(always)]
     pub fn ireceive_quickly(&mut self, buffer: Buffer, from: Peer) -> Option<usize> {
         if buffer.1 < 0 {
@@ -89,13 +91,14 @@ impl World {
         node.map(handle::of_node)
     }
 
-    /// `MPI_Put`, `MPI_Get` and `MPI_Accumulate` of a few bytes.
+    /// Issues `MPI_Put`, `MPI_Get` or `MPI_Accumulate` of a few bytes. Returns `None`, with nothing done, if
+    /// there is more to do.
     #[inline(always)]
     pub fn access_quickly(&mut self, asked: &RmaArguments) -> Option<()> {
         self.chapters.rma.issue_short(&mut self.messages, &self.objects, asked)
     }
-    /// `MPI_File_write_shared` of a few bytes: the word for its second half,
-    /// [`crate::world::Mpi::end_access`].
+    /// Begins `MPI_File_write_shared` of a few bytes. Returns the word for its second half,
+    /// [`crate::world::Mpi::end_access`]; `None` if there is more to do.
     #[inline(always)]
     pub fn write_shared_quickly(&mut self, file: usize, buffer: Buffer) -> Option<u64> {
         let index = self.chapters.files.begin_short(&mut self.messages, &self.objects, file, buffer)?;

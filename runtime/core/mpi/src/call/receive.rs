@@ -42,7 +42,7 @@ impl Mpi {
         }
     }
 
-    /// [`Mpi::begin_receive`] of what is not plain: `World::receive_quickly` was tried.
+    /// Begins as [`Mpi::begin_receive`] does a receive that is not plain: `World::receive_quickly` was tried.
     #[inline(always)]
     pub fn begin_any_receive(
         &self,
@@ -63,7 +63,7 @@ impl Mpi {
         world.complete_or_wait(index)
     }
 
-    /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
+    /// Ends an `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
@@ -75,7 +75,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// A receive that waits for its message.
+    /// Receives a message, and waits for it.
     pub fn receive(&self, buffer: Buffer, from: Peer) -> Result {
         match self.begin_receive(buffer, from)? {
             None => Ok(()),
@@ -86,7 +86,7 @@ impl Mpi {
         }
     }
 
-    /// The status of the receive that has just ended.
+    /// Returns the status of the receive that has just ended.
     #[inline]
     pub fn latest_status(&self) -> Status {
         self.world().messages.requests().latest()
@@ -108,7 +108,7 @@ impl Mpi {
         Ok(world.messages.requests().latest())
     }
 
-    /// `MPI_Irecv` of what is not plain: `World::ireceive_quickly` was tried.
+    /// Starts an `MPI_Irecv` that is not plain: `World::ireceive_quickly` was tried.
     #[inline(always)]
     pub fn any_ireceive(
         &self,
@@ -130,7 +130,7 @@ impl Mpi {
         }?))
     }
 
-    /// `MPI_Irecv`: the request's handle.
+    /// Implements `MPI_Irecv`. Returns the request's handle.
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
         Ok(handle::of_node({
             let world = &mut *self.world();
@@ -147,7 +147,7 @@ impl Mpi {
         world.complete_or_wait(index)
     }
 
-    /// `MPI_Imrecv`.
+    /// Implements `MPI_Imrecv`.
     pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
         Ok(handle::of_node({
             let world = &mut *self.world();
@@ -195,8 +195,8 @@ impl Mpi {
         Ok(None)
     }
 
-    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is
-    /// posted).
+    /// Implements `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the
+    /// receive is posted).
     ///
     /// The send's data is out of its buffer at once, so the receive's request stands for both.
     pub fn isend_receive(

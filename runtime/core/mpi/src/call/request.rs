@@ -7,7 +7,7 @@ use crate::world::{Mpi, World};
 use p2p::request::{Body, Generalized, Request, RequestArray, Status, Template, invalid};
 
 impl Mpi {
-    /// `MPI_Grequest_start`: the handle.
+    /// Implements `MPI_Grequest_start`. Returns the handle.
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
         let me = world.messages.me();
@@ -21,7 +21,7 @@ impl Mpi {
         self.world().messages.requests_mut().distinct_sent()
     }
 
-    /// `MPI_Grequest_complete`.
+    /// Implements `MPI_Grequest_complete`.
     pub fn complete_generalized(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
@@ -105,7 +105,8 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Request_get_status`: the status of a complete request, which stays; its data is there.
+    /// Implements `MPI_Request_get_status`. Returns the status of a complete request, which stays; its data
+    /// is there. Returns `None` if it is not complete.
     pub fn request_status(&self, requests: RequestArray) -> Result<Option<Status>> {
         if !self.all_complete(requests)? {
             return Ok(None);

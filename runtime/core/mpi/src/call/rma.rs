@@ -71,8 +71,9 @@ impl Mpi {
         self.may_meet(|objects| Some(objects.wins.get(&objects.comms, win).ok()?.comm))
     }
 
-    /// `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives, `MPI_Win_create_dynamic`,
-    /// and `MPI_Win_allocate_shared`, whose memory is made here: the handle.
+    /// Implements `MPI_Win_create`, `MPI_Win_allocate` with the memory that the rank gives,
+    /// `MPI_Win_create_dynamic`, and `MPI_Win_allocate_shared`, whose memory is made here. Returns the
+    /// handle.
     ///
     /// # Errors
     /// `MPI_ERR_COMM`, `MPI_ERR_SIZE`, `MPI_ERR_DISP`, `MPI_ERR_BASE`, `MPI_ERR_RMA_SHARED`,
@@ -136,8 +137,8 @@ impl Mpi {
         self.rma(|rma, messages, objects| rma.may_free(messages, objects, win).map(|_| ()))
     }
 
-    /// `MPI_Win_free`, which waits for all members unless it is known that one has failed: memory that is to
-    /// be given back to the heap.
+    /// Implements `MPI_Win_free`, which waits for all members unless it is known that one has failed. Returns
+    /// memory that is to be given back to the heap, if there is any.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.
@@ -177,8 +178,8 @@ impl Mpi {
         })
     }
 
-    /// The mounted rank gives a window back of which a member has failed. Its memory is not given back to the
-    /// heap: others may not know yet.
+    /// Gives a window back for the mounted rank after a member has failed. Returns `None`: its memory is not
+    /// given back to the heap, because others may not know yet.
     fn abandon_window(&self, win: usize) -> Result<Option<Addr>> {
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let index = objects.wins.index(&objects.comms, win)?;
@@ -204,7 +205,7 @@ impl Mpi {
         }
     }
 
-    /// The second half of `MPI_Win_fence`.
+    /// Ends an `MPI_Win_fence`, as its second half.
     ///
     /// # Errors
     /// What the barrier failed with.
@@ -222,7 +223,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// `MPI_Win_post`.
+    /// Implements `MPI_Win_post`.
     ///
     /// # Errors
     /// As [`Rma::post`].
@@ -230,7 +231,7 @@ impl Mpi {
         self.rma(|rma, messages, objects| rma.post(messages, objects, win, group, assert))
     }
 
-    /// `MPI_Win_test`: whether the exposure epoch is over.
+    /// Implements `MPI_Win_test`. Returns `true` if the exposure epoch is over.
     ///
     /// # Errors
     /// As [`Rma::exposure`].
@@ -242,7 +243,7 @@ impl Mpi {
         Ok(is_over)
     }
 
-    /// `MPI_Win_sync`: what has arrived at the rank's memory by its clock is there.
+    /// Implements `MPI_Win_sync`: what has arrived at the rank's memory by its clock is there.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`.

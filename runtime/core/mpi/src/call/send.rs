@@ -46,8 +46,8 @@ impl Mpi {
         self.world().checks_sends() && !self.is_alone()
     }
 
-    /// A standard send whose sender goes on once a receive has met its message (`-xsim-check`). Its clock
-    /// does not show that.
+    /// Sends in standard mode; the sender goes on once a receive has met its message (`-xsim-check`). Its
+    /// clock does not show that.
     #[cold]
     fn send_checked(&self, buffer: Buffer, to: Peer) -> Result {
         let mut guard = self.world();
@@ -69,7 +69,7 @@ impl Mpi {
         self.pause_after_send(request)
     }
 
-    /// The second half of a send that waited.
+    /// Ends a send that waited, as its second half.
     pub fn end_send(&self, waited: usize) -> Result {
         if waited == REQUEST_SENT { Ok(()) } else { self.end_wait(waited).map(|_| ()) }
     }
@@ -87,7 +87,7 @@ impl Mpi {
         self.pause_after_send(request)
     }
 
-    /// A sender that waits for its match, or lets its receivers run.
+    /// Blocks a sender that waits for its match, or lets its receivers run.
     #[inline(never)]
     pub(crate) fn pause_after_send(&self, request: usize) -> Result {
         match self.begin_pause(request)? {
@@ -139,7 +139,7 @@ impl Mpi {
         self.world().messages.ranks_mut().go_on_measuring();
     }
 
-    /// `MPI_Isend` and its modes: the request's handle.
+    /// Implements `MPI_Isend` and its modes. Returns the request's handle.
     #[inline(never)]
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
         let mut guard = self.world();

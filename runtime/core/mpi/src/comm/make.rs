@@ -277,8 +277,8 @@ fn local_side(
     Ok(local)
 }
 
-/// A root has met that of another side (`MPI_Comm_accept` and its kin): this side's half of the
-/// intercommunicator.
+/// Makes this side's half of the intercommunicator after a root has met that of another side
+/// (`MPI_Comm_accept` and its kin).
 fn met(
     _: &mut Bridges,
     _: &Messages,
@@ -356,7 +356,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// `MPI_Comm_dup`, without attributes: the new handle.
+    /// Implements `MPI_Comm_dup`, without attributes. Returns the new handle.
     pub fn comm_dup(&self, comm: usize) -> Result<usize> {
         self.made(comm, Contribution::Nothing, duplicate)
     }
@@ -374,7 +374,7 @@ impl Mpi {
         Ok(request)
     }
 
-    /// `MPI_Comm_split`: the new handle.
+    /// Implements `MPI_Comm_split`. Returns the new handle.
     pub fn comm_split(&self, comm: usize, color: i32, key: i32) -> Result<usize> {
         self.made(comm, color_of(color, key)?, split)
     }
@@ -395,7 +395,7 @@ impl Mpi {
         self.end_agreement(waited)
     }
 
-    /// `MPI_Comm_create`: the new handle.
+    /// Implements `MPI_Comm_create`. Returns the new handle.
     pub fn comm_create(&self, comm: usize, group: Rc<Group>) -> Result<usize> {
         let outside = {
             let world = self.world();
@@ -457,13 +457,13 @@ impl Mpi {
         )
     }
 
-    /// `MPI_Comm_create_from_group`, with a tag in place of its string: as
-    /// [`comm_create_group`](Self::comm_create_group), without a parent.
+    /// Implements `MPI_Comm_create_from_group`, with a tag instead of its string, as
+    /// [`comm_create_group`](Self::comm_create_group) without a parent.
     pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
         self.made_in_group(group, NO_PARENT, tag)
     }
 
-    /// `MPI_Intercomm_create`: the new handle.
+    /// Implements `MPI_Intercomm_create`. Returns the new handle.
     pub fn intercomm_create(
         &self,
         local: usize,
@@ -495,8 +495,8 @@ impl Mpi {
         self.made(local, contribution, bridge)
     }
 
-    /// All members of `comm` make their half of an intercommunicator with the side that their root has `met`;
-    /// the others bring nothing.
+    /// Makes, for all members of `comm`, their half of an intercommunicator with the side that their root has
+    /// `met`; the others bring nothing.
     pub(crate) fn comm_with_met(&self, comm: usize, met: Option<Met>) -> Result<usize> {
         self.made(comm, met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met))), self::met)
     }
@@ -547,7 +547,7 @@ impl Mpi {
         Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag, peer_context), context))
     }
 
-    /// `MPI_Intercomm_merge`: the new handle.
+    /// Implements `MPI_Intercomm_merge`. Returns the new handle.
     pub fn intercomm_merge(&self, comm: usize, high: bool) -> Result<usize> {
         if !self.world().objects.comms.get(comm)?.is_inter() {
             return Err(Failure::new(ErrorClass::COMM, "MPI_Intercomm_merge needs an intercommunicator"));
@@ -555,7 +555,7 @@ impl Mpi {
         self.made(comm, Contribution::High(high), merge)
     }
 
-    /// `MPI_Cart_create` and `MPI_Graph_create`: the first ranks of `comm` get the topology.
+    /// Implements `MPI_Cart_create` and `MPI_Graph_create`: the first ranks of `comm` get the topology.
     pub fn comm_with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<usize> {
         self.made(comm, self.with_topology(comm, topology, ranks)?, create)
     }
@@ -609,7 +609,7 @@ impl Mpi {
         Ok(handle)
     }
 
-    /// A communicator of [`Mpi::comm_split_with_topology`] gets its topology, unless it has it.
+    /// Sets the topology of a communicator of [`Mpi::comm_split_with_topology`], unless it has it.
     pub fn set_topology(&self, comm: usize, topology: Topology) -> Result {
         let mut world = self.world();
         let index = world.objects.comms.index(comm)?;
@@ -617,7 +617,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// `MPI_Dist_graph_create` and `MPI_Dist_graph_create_adjacent`.
+    /// Implements `MPI_Dist_graph_create` and `MPI_Dist_graph_create_adjacent`.
     pub fn comm_with_edges(&self, comm: usize, contribution: Contribution) -> Result<usize> {
         self.intra(comm, "a process topology")?;
         self.made(comm, contribution, distributed_graph)

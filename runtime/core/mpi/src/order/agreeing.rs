@@ -1,4 +1,4 @@
-//! What a process keeps of agreements with others.
+//! State that a process keeps of agreements with others.
 
 use crate::order::key::Key;
 use crate::remote::arbiter::Arbiter;

@@ -1,4 +1,4 @@
-//! What is open in a process, and what is known of the order in which it will be decided.
+//! Open decisions of a process, and what is known of the order in which they will be made.
 
 use crate::order::key::Key;
 use engine::{Decidable, DecisionQueue, Time};
@@ -26,7 +26,7 @@ pub(crate) enum What {
 // Decisions are in the order of their keys, then of what they are. No two are equal in all of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Decision {
-    /// When the message arrives, or what is asked about.
+    /// The time at which the message arrives, or what is asked about.
     pub(crate) time: Time,
     pub(crate) rank: u32,
     pub(crate) source: u32,
@@ -67,8 +67,8 @@ impl Decidable for Decision {
 pub(crate) struct Decisions {
     /// Decisions of all ranks of the process; without owners until there is a decision.
     pub(crate) queue: DecisionQueue<Decision>,
-    /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what
-    /// had to wait for that meets its message no earlier.
+    /// The time at which a receive of a rank for any source was last decided or cancelled, from the first
+    /// rank on. A receive that had to wait for that meets its message no earlier.
     pub(crate) floors: Vec<Time>,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes
     /// first.
@@ -77,7 +77,7 @@ pub(crate) struct Decisions {
     pub(crate) turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to
     /// it.
-    // Remembers that looking was in vain, until something happens to the rank: else each poll would look at
+    // Remembers that looking failed, until something happens to the rank: else each poll would look at
     // all its receives again.
     pub(crate) quiet: Option<(u32, Time)>,
 }

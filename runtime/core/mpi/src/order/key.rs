@@ -22,7 +22,7 @@ impl Key {
     /// After all decisions.
     pub(crate) const LAST: Key = Key { time: Time::MAX, rest: true, rank: u32::MAX, source: u32::MAX };
 
-    /// Before all decisions of an instant.
+    /// Returns the key before all decisions of an instant.
     pub(crate) fn at(time: Time) -> Key {
         Key { time, ..Key::default() }
     }

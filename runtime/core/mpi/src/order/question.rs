@@ -1,4 +1,4 @@
-//! What ranks ask that only safe time can answer, and what they asked in vain.
+//! Questions of ranks that only safe time can answer, and those that found nothing.
 
 use crate::envelope::Pattern;
 use crate::request::{RequestArray, Round};
@@ -121,7 +121,7 @@ fn array_of(handles: &Rc<[usize]>) -> RequestArray {
 pub enum Poll {
     /// The answer to this.
     Once(Asked),
-    /// It has asked these in turn, always in vain, and is parked until one of them can be answered with
+    /// It has asked these in a cycle, without success, and is parked until one of them can be answered with
     /// "yes". Never empty.
     Parked(Vec<Asked>),
     /// The needs of its threads ([`crate::order::threads`]).
@@ -144,7 +144,7 @@ impl Poll {
     }
 }
 
-/// When a question can be answered.
+/// The time at which a question can be answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Open {
     /// Now.

@@ -1,9 +1,9 @@
 //! Threads of a process that is one rank: what each that is blocked waits for.
 //!
 //! A rank counts what it is blocked for once (`Process::waiting`, one entry of `Order::polls`), which is all
-//! that a rank with one thread needs. So while several threads are blocked, what each waits for is set aside
-//! here as something that can be looked at again, and the rank is blocked in
-//! [`Poll::Threads`](super::question::Poll): it goes on as soon as one of them can.
+//! that a rank with one thread needs. While several threads are blocked, the wait of each is set aside here
+//! in a form that can be checked again. The rank is then blocked in [`Poll::Threads`](super::question::Poll):
+//! it goes on as soon as one of them can.
 
 use super::question::Asked;
 use crate::remote::pause::Waiting;
@@ -36,7 +36,7 @@ pub trait Door {
     /// Returns `true` if the calling thread, which is blocked, is the one that does the rank's work. If not,
     /// it has waited for its turn.
     fn drives(&self) -> bool;
-    /// The calling thread, which was blocked, goes on: another one does the rank's work.
+    /// Notes that the calling thread, which was blocked, goes on: another one does the rank's work.
     fn goes_on(&self);
     /// Returns where the program makes the call that the calling thread is in, if that is known.
     fn call_site(&self) -> Option<String> {
@@ -46,13 +46,13 @@ pub trait Door {
 
 /// Condition for which a blocked thread waits.
 pub(crate) enum Need {
-    /// That all of these requests are complete. Receives of `MPI_Recv` are among them by their nodes.
+    /// Completion of all of these requests. Receives of `MPI_Recv` are among them by their nodes.
     Requests(Vec<usize>),
     /// The answer to a question.
     Answer(Asked),
-    /// That a member of a collective call is through: instance and member.
+    /// A member of a collective call is through: instance and member.
     Member(u32, u32),
-    /// That anything wakes the rank: it steps back, or rests for ever. Whether something has.
+    /// Anything wakes the rank: it steps back, or rests for ever. `true` if something has.
     Wake(bool),
     /// Nothing any more.
     Nothing,

@@ -1,22 +1,22 @@
-//! What processes agree on when none of them can go on: safe time, deadlock, the end.
+//! Agreement of processes when none of them can go on: on safe time, deadlock, the end.
 //!
 //! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each
-//! process, and the least decision that it could make. When the last reports of all processes tell that every
-//! chunk sent was taken, nothing is under way and nobody runs: had a process gone on after its report, a
-//! chunk must have woken it that its report does not count.
+//! process, and the least decision that it could make. Nothing is under way and no rank runs when, by the
+//! last reports of all processes, every chunk sent was taken. Had a process gone on after its report, it
+//! would have been woken by a chunk that its report does not count.
 //!
 //! Process 0 then decides what one process would (`World::decide`), and tells those who go on (`arbiter.rs`).
 //!
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no
 //! other can interfere: the others act only later, or because of what this one sends them.
 //!
-//! With `e` the least of the times at which a rank goes on once a decision is made, and `l` the lookahead, no
-//! message earlier than `e + l` will come any more, and everybody makes the decisions before that, now and
+//! Let `e` be the least of the times at which a rank goes on once a decision is made, and `l` the lookahead.
+//! No message earlier than `e + l` will come any more. Every process makes the decisions before that, now and
 //! later, without asking again.
 //!
-//! If the least decision is not before it (`l` is zero), that decision alone is made: its process is told,
-//! and goes on up to the first decision of the others, whose reports stand until a chunk reaches them. Held
-//! collectives, parked ranks, deadlock and the end are found in this way, too.
+//! If the least decision is not before it (`l` is zero), that decision alone is made. Its process is
+//! notified, and goes on up to the first decision of the others, whose reports stand until a chunk reaches
+//! them. Held collectives, parked ranks, deadlock and the end are found in the same manner.
 
 use crate::order::agreeing::{Ballot, Lease};
 use crate::order::key::Key;
@@ -29,7 +29,7 @@ use crate::world::World;
 use engine::Time;
 use std::time::Duration;
 
-/// Looks in vain at the streams before a process reports.
+/// Failed looks at the streams before a process reports.
 // Most waits end with what is on its way already; a report costs process 0 a message and everybody an
 // agreement.
 const PATIENCE: u32 = 2;
@@ -181,10 +181,10 @@ impl World {
     /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent
     /// to them; false if there is nothing.
     ///
-    /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes
-    /// on then, at the time of its poll and before what is open then is decided, as it does where one process
-    /// has all ranks. So after something was sent only decisions before that time count, not those before it
-    /// in order.
+    /// A message sent, however late it arrives, may be all that a poll of another process lacks. That rank
+    /// goes on then, at the time of its poll and before what is open then is decided, as it does where one
+    /// process has all ranks. So after something was sent only decisions before that time count, not those
+    /// before it in order.
     // Nobody else can act before `soonest`, which each message sent to them moves back; held collectives may
     // send as soon as they start.
     fn go_on_alone(&mut self) -> bool {
@@ -294,7 +294,7 @@ impl World {
         self.messages.peers_mut().send_control(0, data);
     }
 
-    /// On process 0: sends requests to vote, and releases.
+    /// Sends, on process 0, requests to vote, and releases.
     fn send_vote_requests(&mut self) {
         for (process, request) in self.order.agreeing.arbiter.take_vote_requests() {
             let mut data = vec![VOTE_REQUEST];

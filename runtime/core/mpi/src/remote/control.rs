@@ -1,4 +1,4 @@
-//! What processes tell each other on the control lane when none of them can go on, and how that is written.
+//! Records that processes exchange on the control channel when none of them can go on, and their encoding.
 
 use crate::order::key::Key;
 use crate::order::poller::Poller;
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     pub(crate) sent: Vec<u64>,
     /// Chunks taken from each process so far.
     pub(crate) taken: Vec<u64>,
-    /// Its first open decision.
+    /// The first open decision.
     pub(crate) least: Option<Key>,
     /// The least time at which a rank goes on after one of its decisions is made.
     pub(crate) effect: Option<Time>,

@@ -188,7 +188,7 @@ impl Mpi {
         world.messages.peers_mut().take().map(|remote| remote.afresh())
     }
 
-    /// The last thing a process does with the others: waits until all are through.
+    /// Waits until all processes are through: the last thing that a process does with the others.
     pub fn part(&self) {
         let mut world = self.world();
         if !world.messages.peers().exist() {

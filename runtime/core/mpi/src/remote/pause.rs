@@ -1,4 +1,4 @@
-//! How a process waits between two looks at what has arrived.
+//! Waiting of a process between two looks at what has arrived.
 
 use crate::remote::stream::Streams;
 use std::cell::Cell;
@@ -29,12 +29,12 @@ thread_local! {
 /// A wait for something from another process.
 pub(crate) struct Waiting {
     since: Option<Instant>,
-    /// Looks in vain.
+    /// Failed looks.
     pub(crate) looks: u32,
 }
 
 impl Waiting {
-    /// It begins with the first look in vain.
+    /// Makes a wait that begins with the first failed look.
     pub(crate) fn new() -> Waiting {
         Waiting { since: None, looks: 0 }
     }
@@ -55,7 +55,8 @@ impl Waiting {
         }
     }
 
-    /// [`Waiting::pause`] up to its sleep: how long that is at least, if it is time to sleep.
+    /// Waits as [`Waiting::pause`] does, up to its sleep. Returns how long that is at least, if it is time to
+    /// sleep.
     pub(crate) fn yield_or_sleep(&mut self) -> Option<Duration> {
         self.looks += 1;
         let now = Instant::now();

@@ -12,7 +12,7 @@ use rank::Addr;
 /// Requests up to which the first that is complete is looked for from the first of all on.
 // So many handles are read in less time than the rest of a call takes, and programs may be used to the first
 // coming first, as with MPICH and Open MPI.
-const FEW: u32 = 64;
+const MAX_SCANNED_FROM_FIRST: u32 = 64;
 
 /// Result of a test or a wait for several requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +86,7 @@ impl World {
         Ok(!self.is_answered(&Question::WaitAll(one)))
     }
 
-    /// [`World::begin_wait_in_order`] for all of these.
+    /// Begins [`World::begin_wait_in_order`] for all of these. Returns `true` if the rank has to block.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST`, also for one that stands there twice.
@@ -130,7 +130,10 @@ impl World {
     fn round(&self, requests: RequestArray) -> Round {
         let behind =
             || self.order.found.get(&self.messages.me()).copied().filter(|&behind| behind < requests.count);
-        Round { requests, from: if requests.count > FEW { behind().unwrap_or(0) } else { 0 } }
+        Round {
+            requests,
+            from: if requests.count > MAX_SCANNED_FROM_FIRST { behind().unwrap_or(0) } else { 0 },
+        }
     }
 }
 
@@ -238,7 +241,7 @@ impl Mpi {
         let round = self.world().round(requests);
         let (found, index) = self.seek(round, wait)?;
         let Some(index) = index else { return Ok((found, UNDEFINED, Status::EMPTY)) };
-        if requests.count > FEW {
+        if requests.count > MAX_SCANNED_FROM_FIRST {
             let mut world = self.world();
             let me = world.messages.me();
             world.order.found.insert(me, index + 1);
@@ -265,8 +268,8 @@ impl Mpi {
         Ok((chosen, status))
     }
 
-    /// [`Mpi::end_wait_any`]: the status. `chosen` is the index, also of a request that fails;
-    /// `MPI_UNDEFINED` if there is none.
+    /// Ends as [`Mpi::end_wait_any`] does. Returns the status. `chosen` is the index, also of a request that
+    /// fails; `MPI_UNDEFINED` if there is none.
     pub fn end_wait_any_at(&self, requests: RequestArray, chosen: &mut i32) -> Result<Status> {
         *chosen = UNDEFINED;
         Ok(self.any(requests, true, chosen)?.2)
@@ -288,8 +291,8 @@ impl Mpi {
         Ok(complete)
     }
 
-    /// `MPI_Testany`: flag and status. `chosen` is the index, also of a request that fails;
-    /// `MPI_UNDEFINED` if there is none.
+    /// Implements `MPI_Testany`. Returns flag and status. `chosen` is the index, also of a request that
+    /// fails; `MPI_UNDEFINED` if there is none.
     pub fn test_any(&self, requests: RequestArray, chosen: &mut i32) -> Result<(bool, Status)> {
         if self.begin_test_any(requests) {
             self.block();
@@ -376,7 +379,7 @@ impl Mpi {
         self.some(requests, true, found)
     }
 
-    /// `MPI_Testsome`.
+    /// Implements `MPI_Testsome`.
     pub fn test_some(
         &self,
         requests: RequestArray,
@@ -414,7 +417,7 @@ impl Mpi {
         Ok(false)
     }
 
-    /// `MPI_Testall`: `statuses(i, status)` is told each status if all are complete.
+    /// Implements `MPI_Testall`: `statuses(i, status)` is called with each status if all are complete.
     pub fn test_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result<bool> {
         if !self.all_complete(requests)? {
             return Ok(false);
@@ -423,7 +426,8 @@ impl Mpi {
         Ok(true)
     }
 
-    /// `MPI_Test` on the one handle of `request`.
+    /// Implements `MPI_Test` on the one handle of `request`. Returns its status; `None` if it is not
+    /// complete.
     pub fn test(&self, request: RequestArray) -> Result<Option<Status>> {
         if !self.all_complete(request)? {
             return Ok(None);

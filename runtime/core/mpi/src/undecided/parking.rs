@@ -1,4 +1,4 @@
-//! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until
+//! Failed polls in a row: a rank that asks the same over and over, and does nothing else, is parked until
 //! something that it asks for is there.
 
 use crate::handle::{self, RequestRef};
@@ -9,8 +9,8 @@ use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
 
-/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its
-/// polls. Twice as many each time that this was in vain again, but for so many times.
+/// Failed polls of a rank that was sent on from where it was parked, because it may compute between its
+/// polls. Twice as many each time that these failed again, but for so many times.
 const PATIENT_POLLS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;
 /// Polls after which a rank is parked that does other things between them.
@@ -21,7 +21,7 @@ const TIRED_POLLS: u32 = 100_000;
 // A loop over more requests than that one by one is not told from one that never repeats.
 const LONGEST_CYCLE: usize = 1_024;
 
-/// When the first of several questions can be answered with "yes".
+/// The time at which the first of several questions can be answered with "yes".
 // Two numbers for a whole set of questions: folding them is associative, so that a cycle is looked at in any
 // order.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl First {
         }
     }
 
-    /// For a rank that may be told of a failure before.
+    /// Returns how the question is open to a rank that may be notified of a failure before.
     pub(super) fn open_in_order(self, clock: Time) -> Open {
         match (self.unknown, self.time) {
             (false, Time::MAX) => Open::Final,
@@ -72,8 +72,8 @@ impl First {
         }
     }
 
-    /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time
-    /// ([`World::open_once`]).
+    /// Returns how the question is open to a rank that waits for it, `in_turn` if it may not make use of what
+    /// is known ahead of its time ([`World::open_once`]).
     pub(super) fn open(self, clock: Time, in_turn: bool) -> Open {
         let foreknown = in_turn && self.latest > self.time.max(clock);
         match (self.unknown || foreknown, self.time) {
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// A parked rank goes on, at the instant at which the first of its polls succeeds.
-    // The clock jumps over all polls that would have been in vain: their cost is nothing by then, as no
+    // The clock jumps over all polls that would have failed: their cost is nothing by then, as no
     // computation is charged.
     pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
         let First { time, .. } = self.first_success(rank, cycle);
@@ -147,8 +147,8 @@ impl World {
         }
     }
 
-    /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain
-    /// since it asked it last.
+    /// Parks the mounted rank, which asks `question`, if that is due. Returns all that it has asked without
+    /// success since it asked it last; `None` if it is not parked.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
         if self.messages.ranks()[self.messages.me()].failed_polls < FREE_POLLS {
@@ -278,9 +278,9 @@ impl World {
         self.order.histories.entry(rank).or_default().released += 1;
     }
 
-    /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and
-    /// send in the end. Answers "no" to the one with the least clock; false if there is none, or this has
-    /// been in vain for too long.
+    /// Releases the parked rank with the least clock, to which it answers "no": nothing can happen unless it
+    /// goes on polling, for it may compute between its polls and send in the end. Returns `false` if there is
+    /// none, or too many polls have failed.
     pub(crate) fn release_poller(&mut self) -> bool {
         let messages = self.messages.ranks().profile().messages();
         let Some(Poller { rank, polls, .. }) = self.least_poller() else { return false };

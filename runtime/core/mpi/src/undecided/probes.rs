@@ -26,7 +26,7 @@ impl Mpi {
         Ok(self.look_or_fail(&pattern, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
     }
 
-    /// `MPI_Iprobe`: the status of a message that is there.
+    /// Implements `MPI_Iprobe`. Returns the status of a message, or `None` if no message is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
         self.ask(Question::Iprobe(pattern));
@@ -56,7 +56,7 @@ impl Mpi {
         }))
     }
 
-    /// `MPI_Improbe`.
+    /// Implements `MPI_Improbe`. Returns message handle and status, or `None` if no message is there.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
         let Some(pattern) = self.sought(from)? else {
             return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
@@ -100,8 +100,8 @@ impl Mpi {
         handle::encode(index)
     }
 
-    /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for
-    /// it.
+    /// Looks as [`Mpi::look`] does, or fails with the reason why no such message will come, if that is known
+    /// by now or the rank has waited for it.
     fn look_or_fail(&self, pattern: &Pattern, wait: bool) -> Result<Option<(u32, Status)>> {
         if self.world().messages.faults().is_some() {
             let world = &mut *self.world();

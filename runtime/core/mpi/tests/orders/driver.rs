@@ -69,7 +69,7 @@ impl Driver<'_> {
         }
     }
 
-    /// A call begins.
+    /// Begins a call.
     fn begin(&mut self, at: usize, op: Op) -> Progress {
         let mpi = self.mpi;
         mpi.world().enter_call(self.places[at].next as u16, Course::Ends);

@@ -30,7 +30,7 @@ struct Receive {
     from: Option<u32>,
     tag: Option<i32>,
     posted: u64,
-    /// When it completed, and what it got.
+    /// The time at which it completed, and what it got.
     done: Option<(u64, u32, i32)>,
     /// `true` if the program has seen that, or never will ask.
     reaped: bool,
@@ -52,7 +52,7 @@ struct Rank {
     clock: u64,
     state: State,
     receives: Vec<Receive>,
-    /// When a receive of the rank for any source was last decided.
+    /// The time at which a receive of the rank for any source was last decided.
     floor: u64,
 }
 
@@ -154,7 +154,7 @@ impl Model<'_> {
         true
     }
 
-    /// The call of `rank` is over.
+    /// Ends the call of `rank`.
     fn done(&mut self, rank: u32, index: Option<usize>, seen: Seen) {
         let state = &mut self.ranks[rank as usize];
         self.outcome[rank as usize].push(Step { call: state.next, index, seen, clock: state.clock });
@@ -184,7 +184,7 @@ impl Model<'_> {
         heads.filter(|&message| first_for(message) == Some(receive)).collect()
     }
 
-    /// They meet, no earlier than `time` or than the receive was posted.
+    /// Matches a receive with a message, no earlier than `time` or than the receive was posted.
     fn take(&mut self, rank: u32, receive: usize, message: usize, time: u64) {
         let Message { source, tag, arrival, synchronous, .. } = self.messages[message];
         let met = arrival.max(self.ranks[rank as usize].receives[receive].posted).max(time);
@@ -198,7 +198,8 @@ impl Model<'_> {
         }
     }
 
-    /// A receive from a named source takes its message, whenever that arrives: nobody else can.
+    /// Gives a receive from a named source its message, whenever that arrives: no other receive can take it.
+    /// Returns `false` if there is none.
     fn match_named(&mut self) -> bool {
         for rank in 0..self.ranks.len() as u32 {
             for receive in 0..self.ranks[rank as usize].receives.len() {
@@ -215,7 +216,7 @@ impl Model<'_> {
         false
     }
 
-    /// A rank goes on whose receive is complete.
+    /// Wakes a rank whose receive is complete. Returns `false` if there is none.
     fn wake(&mut self) -> bool {
         for rank in 0..self.ranks.len() {
             if let State::Waits(receive) = self.ranks[rank].state
@@ -236,8 +237,8 @@ impl Model<'_> {
         there.min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
     }
 
-    /// The posted receives that the rank asks about, of those that it has not seen completed: number, and
-    /// when that is.
+    /// Returns the posted receives that the rank asks about, of those that it has not seen completed: number,
+    /// and when that is.
     fn requests(&self, rank: u32) -> impl Iterator<Item = (usize, Option<u64>)> {
         let state = &self.ranks[rank as usize];
         let (Op::WaitAny(many) | Op::TestAny(many)) = self.program[rank as usize][state.next] else {
@@ -346,7 +347,7 @@ impl Model<'_> {
         true
     }
 
-    /// A rank's question is answered, at its clock if it does not wait.
+    /// Answers a rank's question, at its clock if it does not wait.
     fn answer(&mut self, rank: u32) {
         let (mut index, mut seen) = (None, None);
         let mut clock = self.ranks[rank as usize].clock;

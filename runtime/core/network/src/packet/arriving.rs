@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 /// are the same count as if they arrived one after the other.
 ///
 /// A table of our own, open and half empty at least, because the line that a packet needs can be loaded
-/// before its turn: a run may have as many messages under way as there are pairs of neighbours, and waiting
-/// for memory at each packet took a fifth of such a run.
+/// before its event. A run may have as many messages under way as there are pairs of neighbours. Waiting for
+/// memory at each packet took a fifth of such a run.
 pub(crate) struct Arriving {
     /// A power of two. A message lies at its hash or behind it, with no empty place between.
     places: Pages<Reassembly>,

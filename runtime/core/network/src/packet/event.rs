@@ -27,7 +27,7 @@ const PLACE_BITS: u32 = 29;
 pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
 
 /// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers
-/// one packet at a time, so the order never depends on `load`, whose meaning differs with the number of
+/// one packet at a time. So the order never depends on `load`, whose meaning differs with the number of
 /// threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PacketEvent {

@@ -261,9 +261,9 @@ impl PacketFabric {
     }
 
     /// Time of a packet of `size` bytes over `kinds` of links with nobody else in the network, in
-    /// picoseconds: with store-and-forward the sum of every link's serialisation and latency and every
-    /// router's delay (FatTreeSim's T = H (D/B + Tp) + Ts, Liu et al., SIGSIM-PADS 2015, equation 1, with H
-    /// the links passed, the interface's included, and Ts the routers' delays).
+    /// picoseconds. With store-and-forward it is the sum of every link's serialisation and latency and every
+    /// router's delay: FatTreeSim's T = H (D/B + Tp) + Ts (Liu et al., SIGSIM-PADS 2015, equation 1). H are
+    /// the links passed, the interface's included, and Ts the routers' delays.
     pub(crate) fn zero_load(&self, size: u32, kinds: &[u8]) -> u64 {
         let switching = &self.switching;
         let (mut head, mut tail) = (0u64, 0u64);

@@ -5,8 +5,8 @@ use memmap2::{Advice, MmapMut};
 use std::ops::{Index, IndexMut};
 use std::sync::Mutex;
 
-/// Values in memory for which the system is asked for large pages: where each access is to another place of
-/// hundreds of megabytes, finding out where a small page is takes as long as loading the value.
+/// Values in memory for which the system is asked for large pages. Each access may be to another part of
+/// hundreds of megabytes: then finding out where a small page is takes as long as loading the value.
 ///
 /// The memory that a dropped one leaves serves a later one of about its size, and goes back to the system
 /// with the process.

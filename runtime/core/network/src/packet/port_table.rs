@@ -6,8 +6,8 @@ use bytemuck::{cast_mut, cast_ref};
 use std::ops::{Index, IndexMut};
 
 /// Ports by number. A port is a line of 64 bytes with its first virtual channel, and as many more lines as
-/// its other virtual channels fill: most networks have one, and where there are more a packet finds its port
-/// and its virtual channel on one page, whose place in memory costs as much to find as the line to load.
+/// its other virtual channels fill. Most networks have one. Where there are more a packet finds its port and
+/// its virtual channel on one page: to find a page in memory costs as much as to load the line.
 pub(crate) struct PortTable {
     /// Every `lines`-th is a port, those between hold two virtual channels each.
     table: Pages<Port>,

@@ -1,8 +1,8 @@
 //! A torus whose wrapping links are also shifted in another dimension (section IV.A.5, figures 6 to 8).
 //!
-//! In a wrapped dimension k of side m, the link that leaves the last place upwards arrives at place 0 of
-//! dimension k, and `jump[k]` places further (modulo its side) in dimension k + `degree` (modulo
-//! the number of dimensions). Links carry both ways. With all jumps 0 this is the torus.
+//! In a wrapped dimension k of side m, the link that leaves the last index upwards arrives at index 0 of
+//! dimension k. In dimension k + `degree` (modulo the number of dimensions) it arrives `jump[k]` indices
+//! further (modulo its side). Links carry both ways. With all jumps 0 this is the torus.
 //!
 //! Such a network looks different from different places, so there is no formula for its hop counts and no
 //! table by offset. Up to `MOST_TABULATED` endpoints the exact distances are tabulated, a

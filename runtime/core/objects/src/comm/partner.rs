@@ -17,7 +17,7 @@ pub(super) struct Recent {
     context: u32,
     /// The owner's number in it.
     me: u32,
-    /// Its ranks: how many, and the world rank of the first.
+    /// The ranks: how many, and the world rank of the first.
     size: u32,
     first: u32,
 }
@@ -25,11 +25,11 @@ pub(super) struct Recent {
 /// A communicator whose ranks follow one another among all, as one of them sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Consecutive {
-    /// Its context.
+    /// The context.
     pub context: u32,
     /// The rank's number in it.
     pub me: u32,
-    /// Its ranks: how many, and the world rank of the first.
+    /// The ranks: how many, and the world rank of the first.
     pub size: u32,
     /// See `size`.
     pub first: u32,
@@ -92,7 +92,7 @@ impl Comms {
         }
         Some(found)
     }
-    /// [`Comms::context_from`], if handle and rank are right.
+    /// Returns [`Comms::context_from`], if handle and rank are right.
     #[inline(always)]
     pub fn known_context(&self, handle: usize, source: i32) -> Option<u32> {
         if handle == COMM_WORLD && (source as u32) < self.ranks {

@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 /// A world of ranks that were spawned together, or began beside the first world's.
 pub(super) struct Spawned {
-    /// Its ranks: the number of the first among all that there are, and how many.
+    /// The ranks: the number of the first among all that there are, and how many.
     pub(super) first: u32,
     /// Number of ranks of each command.
     counts: Rc<[u32]>,
     /// Index of its `MPI_COMM_WORLD`.
     world: u32,
-    /// Its ranks' side of the intercommunicator with those who spawned it, and the context of that.
+    /// The ranks' side of the intercommunicator with those who spawned it, and the context of that.
     // Contexts are never used again, and indices are: with its context a communicator is known to be still
     // the same.
     parent: usize,
@@ -35,8 +35,8 @@ impl Comms {
         }
         self.spawned[..self.spawned.partition_point(|spawned| spawned.first <= rank)].last()
     }
-    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they
-    /// have the intercommunicator with. Contexts of their world and of that.
+    /// Spawns ranks, some of them here: from `first` on so many of each command, by a group that they have
+    /// the intercommunicator with. `world` and `inter` are the contexts of their world and of that.
     pub fn spawn(&mut self, first: u32, counts: Rc<[u32]>, parents: Rc<Group>, (world, inter): (u32, u32)) {
         let group = Group::range(first, 1, counts.iter().sum());
         let before = self.continue_contexts(Some(world));

@@ -53,7 +53,7 @@ impl Bounds {
         Bounds { data: self.data.map(shift), marks: self.marks.map(shift), align: self.align }
     }
 
-    /// `count` copies, `stride` bytes apart.
+    /// Returns the bounds of `count` copies, `stride` bytes apart.
     pub(super) fn repeat(self, count: u64, stride: i128) -> Bounds {
         match count {
             0 => Bounds::default(),
@@ -68,7 +68,7 @@ impl Bounds {
         Bounds { marks: Some((lb, ub)), ..self }
     }
 
-    /// Lower and upper bound.
+    /// Returns lower and upper bound.
     pub(super) fn bounds(&self) -> Result<(i64, i64)> {
         let (lb, ub) = match (self.marks, self.data) {
             (Some(marks), _) => marks,
@@ -84,7 +84,7 @@ impl Bounds {
         fits(lb, ub)
     }
 
-    /// First and one past the last byte of data.
+    /// Returns the first and one past the last byte of data.
     pub(super) fn true_bounds(&self) -> Result<(i64, i64)> {
         let (lb, ub) = self.data.unwrap_or((0, 0));
         fits(lb, ub)

@@ -43,7 +43,7 @@ impl TypeMap {
         }
     }
 
-    /// `count` copies, `stride` bytes apart.
+    /// Returns the map of `count` copies, `stride` bytes apart.
     fn repeat(&self, count: u64, stride: i128) -> Result<TypeMap> {
         if count == 0 {
             return Ok(TypeMap::EMPTY);

@@ -283,7 +283,7 @@ impl Constructor {
         Ok(Some(made))
     }
 
-    /// `MPI_COMBINER_*`, with the standard ABI's value.
+    /// Returns `MPI_COMBINER_*`, with the standard ABI's value.
     pub fn combiner(&self) -> i32 {
         use Constructor::*;
         match self {
@@ -307,7 +307,7 @@ impl Constructor {
         }
     }
 
-    /// `MPI_Type_get_envelope_c`.
+    /// Implements `MPI_Type_get_envelope_c`.
     pub fn envelope(&self) -> Envelope {
         let contents = self.contents();
         Envelope {
@@ -319,8 +319,8 @@ impl Constructor {
         }
     }
 
-    /// `MPI_Type_get_contents_c`: the arguments in the order of MPI 5.0 section 5.1.13; empty
-    /// for a predefined type, which has none.
+    /// Implements `MPI_Type_get_contents_c`. Returns the arguments in the order of MPI 5.0 section 5.1.13;
+    /// empty for a predefined type, which has none.
     pub fn contents(&self) -> Contents {
         use Constructor::*;
         let mut out = Fields::default();

@@ -1,4 +1,4 @@
-//! How much of a type some packed bytes are: instances, basic elements, and back.
+//! Amounts of a type in packed bytes: instances, basic elements, and back.
 
 use super::Datatype;
 use super::constructor::Constructor;
@@ -27,7 +27,7 @@ impl Datatype {
         }
     }
 
-    /// As [`elements`](Self::elements) for the beginning of one instance.
+    /// Counts as [`elements`](Self::elements) does, for the beginning of one instance.
     // By the constructor and not by the type map: O(depth of nesting), however many elements a type has.
     fn elements_within(&self, bytes: u64) -> Option<u64> {
         if bytes == 0 {

@@ -16,7 +16,7 @@ impl Datatype {
         size
     }
 
-    /// `MPI_Pack_external_size` of `count` instances.
+    /// Returns `MPI_Pack_external_size` of `count` instances.
     ///
     /// # Errors
     /// `MPI_ERR_COUNT` beyond 64 bits.

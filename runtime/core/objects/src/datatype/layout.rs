@@ -40,10 +40,10 @@ enum BlockPattern {
 
 /// Operation on the blocks of a layout; the regular shapes have loops of their own.
 pub trait Sink {
-    /// The `len` bytes at displacement `at`; never none.
+    /// Takes the `len` bytes at displacement `at`; never none.
     fn block(&mut self, at: i64, len: u64);
 
-    /// `count` blocks of `len` bytes, `stride` bytes apart, the first at displacement `at`.
+    /// Takes `count` blocks of `len` bytes, `stride` bytes apart, the first at displacement `at`.
     fn strided(&mut self, at: i64, len: u64, stride: i64, count: u64) {
         let mut at = at;
         for _ in 0..count {
@@ -77,7 +77,7 @@ impl Layout {
         self
     }
 
-    /// `count` copies, `stride` bytes apart; the caller has checked that the size fits.
+    /// Returns the layout of `count` copies, `stride` bytes apart; the caller has checked that the size fits.
     pub(super) fn repeat(&self, count: u64, stride: i64) -> Layout {
         if count == 0 || self.size == 0 {
             return Layout::EMPTY;
@@ -230,7 +230,7 @@ impl Layout {
         instances.each(&mut at);
     }
 
-    /// As [`walk`](Self::walk), for the packed bytes `range` (not empty, within the size) alone.
+    /// Visits as [`walk`](Self::walk) does the packed bytes `range` (not empty, within the size) alone.
     fn walk_range(&self, at: i64, range: Range<u64>, sink: &mut impl Sink) {
         if range == (0..self.size) {
             return self.walk(at, sink);
@@ -341,7 +341,7 @@ impl LayoutPieces {
     }
 }
 
-/// A byte range over unequal pieces, given where each ends.
+/// Divides a byte range over unequal pieces, given where each ends.
 fn irregular(ends: &[u64], range: Range<u64>, mut f: impl FnMut(usize, Range<u64>)) {
     let mut index = ends.partition_point(|&end| end <= range.start);
     let mut begin = if index == 0 { 0 } else { ends[index - 1] };

@@ -132,7 +132,7 @@ impl Types {
         Ok(datatype)
     }
 
-    /// `MPI_Type_commit`; committing twice does nothing.
+    /// Implements `MPI_Type_commit`; committing twice does nothing.
     pub fn commit(&mut self, rank: u32, handle: usize) -> Result {
         self.table.held(rank, handle)?;
         if let Some(waiting) = self.uncommitted.get_mut(&handle) {
@@ -149,7 +149,7 @@ impl Types {
         handle < FIRST_DYNAMIC || !self.uncommitted.get(&handle).is_some_and(|waiting| waiting.contains(rank))
     }
 
-    /// `MPI_Type_free`: gives back `rank`'s share; operations under way keep the type alive.
+    /// Implements `MPI_Type_free`: gives back `rank`'s share; operations under way keep the type alive.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE` for a predefined type, and one that `rank` does not hold.
@@ -174,20 +174,20 @@ impl Types {
         Ok(())
     }
 
-    /// Another share of a type for something that outlives the program's own, such as a
-    /// persistent request; [`free`](Self::free) gives it back.
+    /// Takes another share of a type for an object that outlives the program's own, such as a persistent
+    /// request; [`free`](Self::free) gives it back.
     pub fn share_again(&mut self, rank: u32, handle: usize) -> Result {
         self.table.share_again(rank, handle)
     }
 
-    /// `MPI_Type_set_name`.
+    /// Implements `MPI_Type_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
         self.table.held(rank, handle)?;
         self.names.set(rank, handle, name);
         Ok(())
     }
 
-    /// `MPI_Type_get_name`: the name given, that of a predefined type, or nothing.
+    /// Implements `MPI_Type_get_name`. Returns the name given, that of a predefined type, or nothing.
     pub fn name(&self, rank: u32, handle: usize) -> Result<&[u8]> {
         if handle != DATATYPE_NULL {
             self.table.held(rank, handle)?;
@@ -207,7 +207,7 @@ impl Types {
         }
     }
 
-    /// `MPI_Type_get_contents`: the arguments, with a handle of `rank` for each datatype
+    /// Implements `MPI_Type_get_contents`. Returns the arguments, with a handle of `rank` for each datatype
     /// (a new share of derived ones, which the program must free).
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl Types {
         Ok((contents, handles))
     }
 
-    /// A handle of `rank` to an object it has: the predefined one, or a new, committed share.
+    /// Returns a handle of `rank` to an object it has: the predefined one, or a new, committed share.
     pub fn handle_of(&mut self, rank: u32, datatype: &Rc<Datatype>) -> Result<usize> {
         // `MPI_Type_get_contents` must return predefined types as what they were passed as (MPI 5.0 section
         // 5.1.13).

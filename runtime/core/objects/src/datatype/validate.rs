@@ -1,4 +1,4 @@
-//! What a constructor asks of its arguments, each on its own.
+//! Validation of a constructor's arguments, each on its own.
 
 use super::array::{validate_darray, validate_subarray};
 use super::constructor::{Constructor, arg};

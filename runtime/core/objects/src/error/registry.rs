@@ -28,14 +28,14 @@ pub struct ErrorCodes {
 }
 
 impl ErrorCodes {
-    /// `MPI_Add_error_class`.
+    /// Implements `MPI_Add_error_class`.
     pub fn add_class(&mut self, rank: u32) -> Result<ErrorClass> {
         let class = self.next(rank)?;
         self.ranks.entry(rank).or_default().push(Added { class, text: None, live: true, codes: 0 });
         Ok(class)
     }
 
-    /// `MPI_Add_error_code`: a new code within `class`, which may be predefined or added.
+    /// Implements `MPI_Add_error_code`. Returns a new code within `class`, which may be predefined or added.
     pub fn add_code(&mut self, rank: u32, class: ErrorClass) -> Result<ErrorClass> {
         if self.class_of(rank, class) != Ok(class) {
             return Err(Failure::new(
@@ -54,7 +54,7 @@ impl ErrorCodes {
         Ok(code)
     }
 
-    /// `MPI_Add_error_string`; an empty text takes the string away.
+    /// Implements `MPI_Add_error_string`; an empty text takes the string away.
     pub fn add_string(&mut self, rank: u32, code: ErrorClass, text: &str) -> Result {
         if text.len() >= MAX_ERROR_STRING {
             return Err(Failure::new(
@@ -71,13 +71,13 @@ impl ErrorCodes {
         Ok(())
     }
 
-    /// `MPI_Remove_error_string`.
+    /// Implements `MPI_Remove_error_string`.
     pub fn remove_string(&mut self, rank: u32, code: ErrorClass) -> Result {
         self.added_mut(rank, code, "has no string that can be removed")?.text = None;
         Ok(())
     }
 
-    /// `MPI_Remove_error_code`; the code's string must have been removed before.
+    /// Implements `MPI_Remove_error_code`; the code's string must have been removed before.
     pub fn remove_code(&mut self, rank: u32, code: ErrorClass) -> Result {
         let added = self.added_mut(rank, code, "is not an added error code")?;
         if added.class == code {
@@ -104,7 +104,8 @@ impl ErrorCodes {
         Ok(())
     }
 
-    /// `MPI_Remove_error_class`; codes within the class, and its string, must have been removed before.
+    /// Implements `MPI_Remove_error_class`; codes within the class, and its string, must have been removed
+    /// before.
     pub fn remove_class(&mut self, rank: u32, class: ErrorClass) -> Result {
         let added = self.added_mut(rank, class, "is not an added error class")?;
         if added.class != class {
@@ -144,7 +145,7 @@ impl ErrorCodes {
         }
     }
 
-    /// `MPI_Error_class`.
+    /// Implements `MPI_Error_class`.
     pub fn class_of(&self, rank: u32, code: ErrorClass) -> Result<ErrorClass> {
         if code.describe().is_some() || code == ErrorClass::LAST {
             return Ok(code);
@@ -157,7 +158,8 @@ impl ErrorCodes {
         })
     }
 
-    /// `MPI_Error_string`: the name and the sentence of a predefined class, or the added text.
+    /// Implements `MPI_Error_string`. Returns the name and the sentence of a predefined class, or the added
+    /// text.
     pub fn string(&self, rank: u32, code: ErrorClass) -> Result<String> {
         if let Some((name, text)) = code.describe() {
             return Ok(format!("{name}: {text}"));

@@ -54,7 +54,7 @@ impl GroupRegistry {
         self.table.held(rank, handle)
     }
 
-    /// `MPI_Group_free`; freeing `MPI_GROUP_EMPTY`, which constructors return, does nothing.
+    /// Implements `MPI_Group_free`; freeing `MPI_GROUP_EMPTY`, which constructors return, does nothing.
     pub fn free(&mut self, rank: u32, handle: usize) -> Result {
         if handle == GROUP_EMPTY {
             return Ok(());

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 impl Group {
-    /// `MPI_Group_union`: the members of `self`, then those of `other` that are not among them.
+    /// Implements `MPI_Group_union`. Returns the members of `self`, then those of `other` that are not among
+    /// them.
     pub fn union(self: &Rc<Group>, other: &Rc<Group>) -> Rc<Group> {
         let more: Vec<u32> = other.iter().filter(|&member| self.rank_of(member).is_none()).collect();
         if more.is_empty() {
@@ -16,7 +17,8 @@ impl Group {
         Group::from_ranks(self.iter().chain(more).collect())
     }
 
-    /// `MPI_Group_intersection`: the members of `self` that are also in `other`, in order of `self`.
+    /// Implements `MPI_Group_intersection`. Returns the members of `self` that are also in `other`, in order
+    /// of `self`.
     pub fn intersection(&self, other: &Group) -> Rc<Group> {
         // O(the smaller): a million ranks that each intersect the world with a few would otherwise cost a
         // million times a million.
@@ -29,12 +31,13 @@ impl Group {
         Group::from_ranks(self.iter().filter(|&member| other.rank_of(member).is_some()).collect())
     }
 
-    /// `MPI_Group_difference`: the members of `self` that are not in `other`, in order of `self`.
+    /// Implements `MPI_Group_difference`. Returns the members of `self` that are not in `other`, in order of
+    /// `self`.
     pub fn difference(&self, other: &Group) -> Rc<Group> {
         Group::from_ranks(self.iter().filter(|&member| other.rank_of(member).is_none()).collect())
     }
 
-    /// `MPI_Group_incl`
+    /// Implements `MPI_Group_incl`.
     ///
     /// # Errors
     /// `MPI_ERR_RANK` for a rank outside the group or named twice.
@@ -43,7 +46,7 @@ impl Group {
         Ok(Group::from_ranks(chosen.into_iter().map(|rank| self.world_rank(rank)).collect()))
     }
 
-    /// `MPI_Group_excl`
+    /// Implements `MPI_Group_excl`.
     ///
     /// # Errors
     /// As for [`incl`](Self::incl).
@@ -67,7 +70,7 @@ impl Group {
         Ok(Group::from_ranks(kept))
     }
 
-    /// `MPI_Group_range_incl`; each range is first, last, stride.
+    /// Implements `MPI_Group_range_incl`; each range is first, last, stride.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a stride of zero, `MPI_ERR_RANK` as for [`incl`](Self::incl).
@@ -90,7 +93,7 @@ impl Group {
         self.incl(&self.expand(ranges)?)
     }
 
-    /// `MPI_Group_range_excl`
+    /// Implements `MPI_Group_range_excl`.
     ///
     /// # Errors
     /// As for [`range_incl`](Self::range_incl).

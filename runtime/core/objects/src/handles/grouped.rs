@@ -121,7 +121,8 @@ impl<T: OfGroup> Grouped<T> {
         self.by_context.get(&context).copied()
     }
 
-    /// All members have given it back, and its communicator, whose context this was.
+    /// Removes an object that all members have given back, and its communicator, whose context this was.
+    /// Returns the object, if it was there.
     pub fn remove(&mut self, index: u32, context: u32) -> Option<T> {
         self.by_context.remove(&context);
         self.slab.remove(index)
@@ -142,7 +143,7 @@ impl<T: OfGroup> Grouped<T> {
         Ok(info)
     }
 
-    /// A rank says more in hints; what it said before of other keys stays.
+    /// Adds hints of a rank; what it gave before of other keys stays.
     ///
     /// # Errors
     /// None for keys and values of an info object.
@@ -154,7 +155,7 @@ impl<T: OfGroup> Grouped<T> {
         more.iter().try_for_each(|(key, value)| info.set(key, value))
     }
 
-    /// A rank gives the object back.
+    /// Forgets a rank that gives the object back.
     pub fn forget(&mut self, rank: u32, handle: usize) {
         self.infos.remove(&(handle, rank));
     }

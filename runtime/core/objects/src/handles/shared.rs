@@ -189,8 +189,8 @@ impl<T> Shared<T> {
         Ok(self.hot[slot].handle as usize)
     }
 
-    /// Another share of a handle that `rank` holds, where MPI hands out the same handle again;
-    /// each share is released on its own. Predefined handles are not counted.
+    /// Takes another share of a handle that `rank` holds, where MPI hands out the same handle again; each
+    /// share is released on its own. Predefined handles are not counted.
     ///
     /// # Errors
     /// As for [`held`](Self::held).

@@ -28,7 +28,7 @@ impl Ops {
         Ops { table }
     }
 
-    /// `MPI_Op_create`.
+    /// Implements `MPI_Op_create`.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a null function.
@@ -53,7 +53,7 @@ impl Ops {
         self.table.held(rank, handle)
     }
 
-    /// `MPI_Op_free`; operations under way keep the function alive.
+    /// Implements `MPI_Op_free`; operations under way keep the function alive.
     pub fn free(&mut self, rank: u32, handle: usize) -> Result {
         self.table.release(rank, handle).map(|_| ())
     }

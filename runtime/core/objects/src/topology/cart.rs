@@ -38,12 +38,12 @@ impl Cart {
         Ok(Cart { dims: dims.iter().map(|&dim| dim as u32).collect(), periods: periods.into() })
     }
 
-    /// Places in the grid.
+    /// Returns the number of positions in the grid.
     pub fn size(&self) -> u32 {
         self.dims.iter().product()
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub fn ndims(&self) -> usize {
         self.dims.len()
     }
@@ -71,7 +71,7 @@ impl Cart {
         Ok(rank)
     }
 
-    /// `MPI_Cart_coords`, for a rank below the size.
+    /// Implements `MPI_Cart_coords`, for a rank below the size.
     pub fn coords(&self, rank: u32) -> Vec<u32> {
         let mut rest = rank;
         let mut coords = vec![0; self.dims.len()];
@@ -82,7 +82,7 @@ impl Cart {
         coords
     }
 
-    /// `MPI_Cart_shift` at `rank`: source and destination, [`NOBODY`] beyond the border.
+    /// Implements `MPI_Cart_shift` at `rank`. Returns source and destination, [`NOBODY`] beyond the border.
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a direction that is no dimension, `MPI_ERR_TOPOLOGY` for a grid without any.
@@ -119,7 +119,7 @@ impl Cart {
         list
     }
 
-    /// [`neighbors`](Self::neighbors), behind what `list` has.
+    /// Appends the [`neighbors`](Self::neighbors) to `list`.
     pub(crate) fn append_neighbors(&self, rank: u32, list: &mut Vec<u32>) {
         for dim in 0..self.ndims() {
             list.extend(<[u32; 2]>::from(self.along(rank, dim, 1)));

@@ -44,7 +44,7 @@ impl Graph {
         })
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn size(&self) -> u32 {
         self.index.len() as u32
     }
@@ -74,7 +74,7 @@ pub enum GraphContribution {
     Nothing,
     /// Any edges, as (source, destination, weight), and whether weights were given.
     Edges(Vec<(u32, u32, i32)>, bool),
-    /// Its own edges.
+    /// Own edges of a rank.
     Adjacent(Rc<DistGraph>),
 }
 

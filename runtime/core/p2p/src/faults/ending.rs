@@ -96,8 +96,8 @@ pub fn resume_pending(messages: &mut Messages, context: u32) {
     }
 }
 
-/// Removes a rank that has failed at a time: nothing that it has posted gets a message any more, a sender
-/// that waits for it to take a message is notified, and no rank wakes it.
+/// Removes a rank that has failed at a time. Nothing that it has posted gets a message any more, and no rank
+/// wakes it. A sender that waits for it to take a message is notified.
 pub fn bury(messages: &mut Messages, rank: u32, at: Time) {
     messages.failures().forget_posted(rank);
     let known = messages.faults().map_or(at, |faults| at + faults.delay);

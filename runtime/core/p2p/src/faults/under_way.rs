@@ -2,8 +2,8 @@
 //! and sends that wait for their match.
 //!
 //! Messages meet their receives as soon as both are known, whatever their times, so a receive may have its
-//! message long before that arrives. Whether it gets it is a matter of virtual time: an operation that is not
-//! over when its rank is told ends then, with an error, and one that is over before does not, whoever ran
+//! message long before that arrives. Whether it gets it is a matter of virtual time. An operation that is not
+//! over when its rank is notified ends then, with an error, and one that is over before does not, whoever ran
 //! first.
 //!
 //! So all are listed here, no rank goes on from one before its time (`mpi/undecided.rs`), no payload is moved

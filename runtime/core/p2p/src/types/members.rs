@@ -1,6 +1,5 @@
-//! Comparison of the types that members of a collective call give and take: each block is compared with the
-//! reference, which is what the root has, or rank 0 of the communicator where there is no root (MPI 5.0
-//! section 6.1).
+//! Comparison of the types that members of a collective call give and take. Each block is compared with the
+//! reference: the root's, or that of rank 0 of the communicator where there is no root (MPI 5.0 section 6.1).
 //!
 //! Calls are told apart by their number on a communicator, which is the same for all members. The reference
 //! is told to the processes that have other members, in a record because of which no rank does anything.

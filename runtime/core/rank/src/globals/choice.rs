@@ -1,4 +1,4 @@
-//! Which way globals are private.
+//! Choice of the way in which globals are private.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -42,14 +42,14 @@ impl Globals {
         }
     }
 
-    /// The rank begins.
+    /// Starts the rank's globals.
     pub(crate) fn start(&mut self, rank: u32) {
         let (copied, cloned) = self.parts();
         copied.into_iter().for_each(|copied| copied.mount(rank));
         cloned.into_iter().for_each(|cloned| cloned.start(rank));
     }
 
-    /// The rank (in place) has ended.
+    /// Releases the globals of the mounted rank, which has ended.
     pub(crate) fn ended(&mut self, rank: u32) {
         let (copied, cloned) = self.parts();
         copied.into_iter().for_each(|copied| copied.ended(rank));
@@ -78,7 +78,7 @@ impl Globals {
     }
 }
 
-/// Private globals as `config` asks for, memory that is swapped, and why so.
+/// Returns private globals as `config` asks for, and memory that is swapped; writes the reason to `why`.
 pub(crate) fn globals(
     images: &[Image],
     config: &Config,

@@ -1,8 +1,8 @@
 //! Globals by cloning: each rank runs on a copy of the program's relocated image.
 //!
-//! Code of a position-independent program finds its data relative to itself, so a copy of the
-//! whole image at another address, with the addresses inside it moved along, is a program with
-//! globals of its own. Switching costs nothing and every rank's globals stay reachable.
+//! Code of a position-independent program finds its data relative to itself. So a copy of the whole image at
+//! another address, with the addresses inside it moved along, is a program with globals of its own. Switching
+//! costs nothing and every rank's globals stay reachable.
 //!
 //! All copies are blocks of one anonymous mapping:
 //!
@@ -90,8 +90,8 @@ pub(crate) fn block() -> usize {
     BLOCK.load(Relaxed)
 }
 
-/// Has the calling thread's thread-local words point into a block. To be called before the thread runs code
-/// of the program.
+/// Sets the calling thread's thread-local words so that they point into a block. To be called before the
+/// thread runs code of the program.
 pub(crate) fn set_thread_local(block: usize) {
     // SAFETY: null, or leaked by `Cloned::new`.
     let Some(known) = (unsafe { THREAD_LOCAL.load(Relaxed).as_ref() }) else { return };
@@ -383,7 +383,7 @@ pub struct FoundObject {
     reserved: [u64; 7],
 }
 
-/// `_dl_find_object`, so that exceptions pass through clones: the clone's unwind tables are where
+/// Implements `_dl_find_object`, so that exceptions pass through clones: the clone's unwind tables are where
 /// the original's are, moved along. `real` is the loader's.
 ///
 /// # Safety

@@ -1,10 +1,9 @@
 //! Globals by copying: the program's data holds one rank's values at a time.
 //!
-//! A template is taken before any code of the program has run. When another rank is mounted, what
-//! differs from the template is saved as the last rank's (a mask for each touched
-//! page and the lines that differ), then the new rank's lines are put in place and the rest
-//! goes back to the template. Globals that nobody wrote cost nothing, and resuming the same
-//! rank again costs nothing.
+//! A template is taken before any code of the program has run. When another rank is mounted, all that differs
+//! from the template is saved as the last rank's (a mask for each touched page and the lines that differ).
+//! Then the new rank's lines are copied in and the rest goes back to the template. Globals that nobody wrote
+//! cost nothing, and resuming the same rank again costs nothing.
 
 use std::ops::Range;
 
@@ -51,6 +50,8 @@ impl Chunk {
         found & !self.ignored
     }
 
+    /// Returns the bytes of a line in a copy of the chunk.
+    ///
     /// # Safety
     /// `base` holds a copy of this chunk.
     #[inline]
@@ -75,6 +76,8 @@ impl Chunk {
         }
     }
 
+    /// Puts a line back from `from`.
+    ///
     /// # Safety
     /// This memory is in place for whoever `from` belongs to.
     #[inline]
@@ -84,7 +87,7 @@ impl Chunk {
     }
 }
 
-/// Set bits of a mask, lowest first.
+/// Returns the set bits of a mask, lowest first.
 fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (mask != 0).then(|| mask.trailing_zeros())?;

@@ -28,7 +28,7 @@ static LIBRARIES: Single<Vec<Library>> = Single::new(Vec::new());
 static REGISTER: NextSymbol = NextSymbol::new(c"__cxa_atexit");
 type Register = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> i32;
 /// More zero data than this is not searched for changes.
-const MOST_SEARCHED: usize = 64 << 20;
+const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 fn read(range: Range<usize>) -> Vec<u8> {
     // SAFETY: loaded segments are readable, and nothing else runs.
@@ -54,12 +54,13 @@ pub fn has_begun() -> bool {
     BEGUN.load(Relaxed)
 }
 
-/// They are.
+/// Records that ranks begin.
 pub(crate) fn begin() {
     BEGUN.store(true, Relaxed);
 }
 
-/// At the process's end: if the program's entry point never came here, nobody else runs what was kept.
+/// Runs what was kept at the process's end, if the program's entry point never came here: nothing else runs
+/// it.
 unsafe extern "C" fn run_kept(_: *mut c_void) {
     if has_begun() {
         return;
@@ -78,8 +79,8 @@ unsafe extern "C" fn run_kept(_: *mut c_void) {
     }
 }
 
-/// A library registers a handler before the program begins: true if it is kept here until it is
-/// known whether ranks run that library's constructors.
+/// Keeps a handler that a library registers before the program begins. Returns `true` if it is kept here
+/// until it is known whether ranks run that library's constructors.
 pub(crate) fn keep(at: HandlerPhase, handler: Handler, dso: usize) -> bool {
     // SAFETY: the process's only thread; the closure only pushes.
     let (kept, first) = unsafe {
@@ -100,7 +101,7 @@ impl Library {
     fn has_changed(&self) -> bool {
         let data = self.data.iter().any(|(range, bytes)| read(range.clone()) != *bytes);
         data || self.image.writable().iter().any(|(_, zero)| {
-            let searched = zero.start..zero.end.min(zero.start + MOST_SEARCHED);
+            let searched = zero.start..zero.end.min(zero.start + MAX_SEARCHED_BYTES);
             // SAFETY: loaded segments are readable.
             unsafe { std::slice::from_raw_parts(searched.start as *const u8, searched.len()) }
                 .iter()
@@ -108,7 +109,7 @@ impl Library {
         })
     }
 
-    /// Its handlers are the process's after all.
+    /// Registers its handlers, which are the process's after all.
     fn register(&self) {
         for &(at, handler, dso) in &self.handlers {
             if let (HandlerPhase::Exit, Handler::Object(function, object)) = (at, handler) {

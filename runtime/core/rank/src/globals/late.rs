@@ -64,7 +64,7 @@ pub(crate) fn mount(rank: u32) {
     with(|late| late.swapped.iter_mut().for_each(|swapped| swapped.mount(rank)));
 }
 
-/// The rank (in place) has ended.
+/// Releases the late globals of the mounted rank, which has ended.
 pub(crate) fn ended(rank: u32) {
     with(|late| late.swapped.iter_mut().for_each(|swapped| swapped.ended(rank)));
 }
@@ -103,7 +103,8 @@ pub(crate) unsafe fn real_dlopen(name: *const c_char, flags: i32) -> *mut c_void
     unsafe { DLOPEN.get::<unsafe extern "C" fn(*const c_char, i32) -> *mut c_void>()(name, flags) }
 }
 
-/// `dlopen`, called from the code at `from`. What a rank loads is private to each rank from then on.
+/// Implements `dlopen`, called from the code at `from`. What a rank loads is private to each rank from then
+/// on.
 ///
 /// # Safety
 /// As `dlopen`.

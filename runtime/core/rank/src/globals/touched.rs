@@ -1,4 +1,4 @@
-//! Which pages of large data the program has touched so far.
+//! Pages of large data that the program has touched so far.
 //!
 //! Asked of the kernel rather than caught by protecting pages: a system call that writes to a
 //! protected page (`read` into a global array) would fail instead of faulting.

@@ -11,8 +11,8 @@ use crate::now::NOBODY;
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
 /// Most bytes of private data, and most common bytes among them.
-const MOST_BYTES: usize = 2048;
-const MOST_COMMON: usize = 128;
+const MAX_PRIVATE_BYTES: usize = 2048;
+const MAX_COMMON_BYTES: usize = 128;
 
 /// A stretch of data: whole lines, then a tail.
 struct DataRun {
@@ -87,7 +87,7 @@ impl Whole {
     /// Returns `true` if this way suits.
     pub(crate) fn suits(private: &Private) -> bool {
         let common: usize = private.shared_parts().map(|part| part.len()).sum();
-        private.bytes() <= MOST_BYTES && common <= MOST_COMMON
+        private.bytes() <= MAX_PRIVATE_BYTES && common <= MAX_COMMON_BYTES
     }
 
     /// Takes the initial values; to be called before any code of the program runs.

@@ -43,8 +43,8 @@ pub fn prepare(beginning: Range<usize>, top: usize) {
     TOP.store(top, Relaxed);
 }
 
-/// From now on the heap is made present before ranks touch it: its beginning, and at most so many bytes
-/// behind that.
+/// Keeps the heap present from now on, before ranks touch it: its beginning, and at most `most` bytes behind
+/// that.
 pub fn keep(most: usize) {
     if END.load(Relaxed) != 0 {
         ALLOWED.store(most, Relaxed);
@@ -57,7 +57,7 @@ pub fn made() -> u64 {
     MADE.load(Relaxed) as u64
 }
 
-/// A block of so many bytes is about to be allocated.
+/// Prepares for the allocation of a block of `bytes` bytes.
 #[inline(always)]
 pub fn before(bytes: usize) {
     if bytes > SPARE.load(Relaxed) {
@@ -94,7 +94,7 @@ fn advance(bytes: usize) {
     SPARE.store(if top + MARGIN >= end { usize::MAX } else { next.saturating_sub(top + MARGIN) }, Relaxed);
 }
 
-/// A block of the heap, or one elsewhere, ends higher than any of the heap.
+/// Notes that a block of the heap, or one elsewhere, ends higher than any of the heap.
 #[cold]
 fn raise(block: usize, bytes: usize) {
     // SAFETY: asks where the heap ends.

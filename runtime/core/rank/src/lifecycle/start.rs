@@ -12,12 +12,13 @@ pub use crate::globals::early::has_begun;
 
 static CAPTURED: Single<Option<Program>> = Single::new(None);
 
-/// To be called when this library is loaded, before other libraries' constructors as far as possible.
+/// Captures early handlers. To be called when this library is loaded, before other libraries' constructors as
+/// far as possible.
 pub fn loaded() {
     early::capture();
 }
 
-/// To be called by the program's entry point.
+/// Notes that the program begins. To be called by the program's entry point.
 pub fn begin() {
     early::begin();
 }

@@ -242,7 +242,7 @@ impl OwnStacks {
         self.free.push(slot);
     }
 
-    /// Lowest usable address and top of a slot.
+    /// Returns the lowest usable address and top of a slot.
     #[inline]
     pub(crate) fn bounds(&self, slot: u32) -> (usize, usize) {
         let bottom = self.arena + slot as usize * self.slot;

@@ -15,7 +15,7 @@ use crate::templates::{DIFFERENCES_FROM, Templates};
 
 const PAGE: usize = 4096;
 /// A stack of at most this: depths are kept in 23 bits of words.
-pub(crate) const MOST: usize = 32 << 20;
+pub(crate) const MAX_STACK_BYTES: usize = 32 << 20;
 /// Below the stack are addresses without memory, so that a frame larger than the stack faults.
 const MAX_GAP: usize = 16 << 30;
 /// Smallest gap, in bytes: where addresses are few, the gap is halved down to this.
@@ -44,10 +44,10 @@ fn class(place: StackPosition) -> u16 {
 impl SharedStack {
     /// Makes a stack of `bytes`, for `ranks` ranks.
     pub(crate) fn new(bytes: usize, ranks: u32) -> Result<SharedStack, String> {
-        if bytes > MOST {
+        if bytes > MAX_STACK_BYTES {
             return Err(format!(
                 "a shared stack has at most {} MiB; for more, give each rank its own (-xsim-stack-mode own)",
-                MOST >> 20
+                MAX_STACK_BYTES >> 20
             ));
         }
         let bytes = bytes.max(256 << 10).next_multiple_of(PAGE);
@@ -81,7 +81,7 @@ impl SharedStack {
         })
     }
 
-    /// Lowest usable address and top.
+    /// Returns the lowest usable address and top.
     #[inline]
     pub(crate) fn bounds(&self) -> (usize, usize) {
         (self.limit, self.top)
@@ -138,7 +138,7 @@ impl SharedStack {
         }
     }
 
-    /// The rank (in place) has ended.
+    /// Gives back the stack of the mounted rank, which has ended.
     pub(crate) fn ended(&mut self, place: StackPosition) {
         self.in_place = NOBODY;
         if place.stack != 0 {
@@ -151,7 +151,7 @@ impl SharedStack {
         let lines = words(*place).div_ceil(LINE / 8);
         let live = (self.top - lines * LINE) as *const u32;
         match &mut self.templates {
-            Some(templates) if lines <= delta::MOST => {
+            Some(templates) if lines <= delta::MAX_LINES => {
                 // SAFETY: the live lines.
                 let bytes = unsafe { templates.find(live, lines) };
                 make_room(&mut self.arena, place, bytes);
@@ -176,7 +176,7 @@ impl SharedStack {
         match &mut self.templates {
             // SAFETY: the record was saved with this depth; nobody is on the stack, nor was since the last
             // save, or it was forgotten.
-            Some(templates) if lines <= delta::MOST => unsafe {
+            Some(templates) if lines <= delta::MAX_LINES => unsafe {
                 templates.load(live as *mut u32, lines, from)
             },
             // SAFETY: as above.

@@ -1,8 +1,8 @@
 //! Switching between the scheduler's stack and that of a rank.
 //!
-//! Both ways jump. A processor predicts where a return goes from the calls before it, so a switch that calls
-//! into a rank and returns out of it (as libraries of coroutines do, which keep calls and returns in pairs)
-//! makes it predict two returns wrongly: that of the switch, and that of the blocked call to its program.
+//! Both ways jump. A processor predicts where a return goes from the calls before it. Libraries of coroutines
+//! call into a rank and return out of it, to keep calls and returns in pairs. Such a switch makes it predict
+//! two returns wrongly: that of the switch, and that of the blocked call to its program.
 //!
 //! With jumps, the calls that the last rank left open are those which the next one returns from, since ranks
 //! block in the same place of the same program more often than not.
@@ -29,8 +29,8 @@ pub(crate) unsafe fn start(base: usize, entry: extern "C" fn() -> !) -> usize {
     }
 }
 
-/// The outermost frame of a rank: behind it, a debugger or an exception that nobody catches has nothing to
-/// look for.
+/// Begins a rank as its outermost frame: behind it, a debugger or an exception that nothing catches has
+/// nothing to look for.
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
     naked_asm!(
@@ -44,9 +44,9 @@ unsafe extern "C" fn begin() -> ! {
     )
 }
 
-/// Leaves the stack in place: keeps what of its registers the compiler cannot be told to keep and where to go
-/// on with it, changes the stack pointer by the instructions given (whose operands follow; `home` is in
-/// `rdi`), and jumps to where that stack was left.
+/// Leaves the stack in place. Keeps the registers that the compiler cannot be made to keep, and where to go
+/// on with it. Then changes the stack pointer by the instructions given, and jumps to where that stack was
+/// left. The instructions' operands follow them; `home` is in `rdi`.
 macro_rules! change_stacks {
     ($($instruction:literal),+; $($operand:tt)*) => {
         asm!(

@@ -1,4 +1,4 @@
-//! What is known of saved memory of one length.
+//! State of saved memory of one length.
 
 use super::{GOOD, LONGEST_WAIT};
 use crate::shape::NONE;
@@ -8,7 +8,7 @@ pub(super) struct LengthTemplates {
     pub(super) numbers: Vec<u16>,
     /// Differences of at most this many bytes are good enough: no template did better lately.
     pub(super) good: usize,
-    /// So many stacks ago, subtracted from `RECENT`, looking for a better template was in vain.
+    /// So many stacks ago, subtracted from `RECENT`, looking for a better template failed.
     pub(super) in_vain: u32,
     /// Stacks until it is tried again whether less will do.
     pub(super) lasting: u32,

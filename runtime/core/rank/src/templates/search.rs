@@ -7,7 +7,7 @@ use crate::shape::NONE;
 
 /// Bytes by which another template must shorten the difference to replace the one in use.
 const WORTH: usize = 16;
-/// Stacks within which looking again in vain means that nothing fits better.
+/// Stacks within which looking again without success means that nothing fits better.
 const RECENT: u32 = 8;
 /// Stacks that are saved before a better template than one just found is looked for.
 const AGAIN: u32 = 7;
@@ -47,7 +47,8 @@ impl Templates {
         None
     }
 
-    /// The usual template fits badly, with a difference of so many bytes.
+    /// Searches a better template, as the usual one fits badly, with a difference of `bytes` bytes. Returns
+    /// the bytes of the least difference found.
     ///
     /// # Safety
     /// As for `find`.

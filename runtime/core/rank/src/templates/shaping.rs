@@ -51,7 +51,8 @@ impl Templates {
         Some(bytes)
     }
 
-    /// Memory of a shape came after that of shape `self.shape`, of the same length, and will do so again.
+    /// Learns that memory of a shape came after that of shape `self.shape`, of the same length, and will do
+    /// so again.
     #[cold]
     pub(super) fn learn_change(&mut self, number: u16) {
         let (Some(from), shape) = (self.shapes.get(self.shape as usize), &self.shapes[number as usize])

@@ -43,7 +43,7 @@ pub(super) struct Bruck {
 }
 
 impl Bruck {
-    /// `offset(i)` is where block `i` begins; `offset(size)` is the total.
+    /// Makes a round of Bruck's. `offset(i)` is where block `i` begins; `offset(size)` is the total.
     pub(super) fn new(position: u32, size: u32, round: u32, offset: impl Fn(u32) -> u64) -> Bruck {
         let distance = 1 << round;
         let count = distance.min(size - distance);
@@ -102,7 +102,7 @@ pub(super) fn bruck(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(AllgatherAlgorithm::Bruck, shape)
 }
 
-/// Bruck's where the size is not a power of two, as in Open MPI.
+/// Builds recursive doubling, or Bruck's where the size is not a power of two, as in Open MPI.
 pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(
         if shape.size.is_power_of_two() { AllgatherAlgorithm::Doubling } else { AllgatherAlgorithm::Bruck },
@@ -147,8 +147,8 @@ impl Allgather {
         }
     }
 
-    /// Even members exchange with the next and the previous one in turn, two blocks at a time after the first
-    /// round (Chen et al., HPC Asia 2005).
+    /// Exchanges even members with the next and the previous one alternately, two blocks at a time after the
+    /// first round (Chen et al., HPC Asia 2005).
     fn neighbor_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let (rank, size) = (member.rank, self.size);
         let forward = rank.is_multiple_of(2) == round.is_multiple_of(2);

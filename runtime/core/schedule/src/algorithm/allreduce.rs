@@ -32,8 +32,8 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
     build(AllreduceAlgorithm::Doubling, shape)
 }
 
-/// Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner; Thakur et al.
-/// 2005).
+/// Builds a reduce-scatter by recursive halving, then an allgather by recursive doubling (Rabenseifner;
+/// Thakur et al. 2005).
 pub(super) fn rabenseifner(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     build(AllreduceAlgorithm::Rabenseifner, shape)
 }
@@ -69,7 +69,7 @@ impl FoldedAllreduce {
         steps.push(Step::Receive { from: to, into: self.halving.kept(whole, other, level + 1) });
     }
 
-    /// The even one of a pair hands over before (`before`) and hears of the result after.
+    /// Adds the steps of a pair: the even one hands over before (`before`) and gets the result after.
     fn fringe(&self, rank: u32, before: bool, steps: &mut Vec<Step>) {
         let Some(pair) = self.halving.fold.pair(rank) else { return };
         let (own, whole) = (input(0, self.bytes), output(0, self.bytes));

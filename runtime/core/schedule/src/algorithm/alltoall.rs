@@ -32,7 +32,7 @@ pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
     Rc::new(Scattered { name: "linear", size: shape.size, batch: u32::MAX, irregular: shape.irregular })
 }
 
-/// MPICH's batches (MPIR_CVAR_ALLTOALL_THROTTLE: 32).
+/// Builds MPICH's batches (MPIR_CVAR_ALLTOALL_THROTTLE: 32).
 pub(super) fn scattered(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     Rc::new(Scattered {
         name: "scattered",

@@ -169,7 +169,7 @@ pub(super) fn tree(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 }
 
 impl TreeBarrier {
-    /// Distance between the partners of a round, and whether it goes up.
+    /// Returns the distance between the partners of a round, and whether it goes up.
     fn mask(&self, round: u32) -> (u32, bool) {
         let up = ceil_log2(self.size);
         if round < up { (1 << round, true) } else { (1 << (2 * up - 1 - round), false) }

@@ -39,7 +39,7 @@ pub(super) fn linear_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn
     reduce_bcast("linear", reduce::linear, bcast::linear, shape, parameters)
 }
 
-/// Up and down binomial trees (Open MPI calls it nonoverlapping).
+/// Builds an allreduce up and down binomial trees (Open MPI calls it nonoverlapping).
 pub(super) fn tree_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_bcast("reduce-bcast", reduce::binomial, bcast::binomial, shape, parameters)
 }
@@ -67,7 +67,8 @@ pub(super) fn linear_reduce_scatter(shape: &Shape, parameters: &Parameters) -> R
     reduce_scatter("linear", reduce::linear, shape, parameters)
 }
 
-/// Up a binomial tree to member 0, which sends each its block (Open MPI calls it non-overlapping).
+/// Builds a reduce-scatter up a binomial tree to member 0, which sends each its block (Open MPI calls it
+/// non-overlapping).
 pub(super) fn tree_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     reduce_scatter("reduce-scatterv", reduce::binomial, shape, parameters)
 }

@@ -96,7 +96,8 @@ impl Binomial {
         (blocks <= self.size - first)
             .then_some((u64::from(first) * self.block, u64::from(blocks) * self.block))
     }
-    /// The two ranges of the subtree that wraps, as (offset at the root, offset in the subtree, bytes).
+    /// Returns the two ranges of the subtree that wraps, as (offset at the root, offset in the subtree,
+    /// bytes).
     fn wrapped(&self, position: u32, blocks: u32) -> [(u64, u64, u64); 2] {
         let first = add(position, self.root, self.size);
         let front = u64::from(self.size - first) * self.block;
@@ -224,7 +225,7 @@ impl BinomialScatter {
             scratch(0, bytes)
         }
     }
-    /// The root keeps its own block.
+    /// Copies the root's own block.
     fn own(&self, position: u32, steps: &mut Vec<Step>) {
         if position == 0 {
             let (root, block) = (u64::from(self.tree.root), self.tree.block);

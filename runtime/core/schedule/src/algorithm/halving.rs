@@ -1,6 +1,6 @@
-//! Reduce-scatter by recursive vector halving with distance doubling: after the exchange at distance
-//! `2^level` position `v` holds, of its half, the result over the positions that differ from `v` in the
-//! lowest `level + 1` bits only: consecutive ones, so order is kept.
+//! Reduce-scatter by recursive vector halving with distance doubling. After the exchange at distance
+//! `2^level` position `v` holds the result of its half over the positions that differ from `v` in the lowest
+//! `level + 1` bits only. These are consecutive, so order is kept.
 
 use super::parts::{Fold, Pieces, part, reduce};
 use crate::{Slice, Step};
@@ -73,7 +73,7 @@ impl Halving {
         let (first, end) = kept(self.fold.among, position, levels);
         self.pieces.slice(whole, first, end)
     }
-    /// The exchange of one level.
+    /// Adds the exchange of one level.
     pub(super) fn exchange(&self, position: u32, level: u32, data: &HalvingRanges, steps: &mut Vec<Step>) {
         exchange(
             &self.fold,

@@ -1,5 +1,5 @@
-//! The compositions of Open MPI's han component (5.0.8, ompi/mca/coll/han, its defaults): segments of 64 KiB
-//! pass a stage in the nodes by the tuned component's tables and one between nodes by the libnbc component's
+//! The compositions of Open MPI's han component (5.0.8, ompi/mca/coll/han, its defaults). Segments of 64 KiB
+//! pass a stage in the nodes by the tuned component's tables, and one between nodes by the libnbc component's
 //! rules (ompi/mca/coll/libnbc).
 
 use std::rc::Rc;
@@ -113,7 +113,7 @@ pub(super) fn han_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
     segments.finish(vec![up, low])
 }
 
-/// In the nodes and then between nodes, the next segment meanwhile.
+/// Builds a reduction in the nodes and then between nodes, the next segment meanwhile.
 pub(super) fn han_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let segments = MessageSegments::new(shape, parameters);
     let up =
@@ -122,7 +122,8 @@ pub(super) fn han_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sched
     segments.finish(vec![up, low])
 }
 
-/// In the nodes to their leaders, to member 0, to the leaders and in the nodes, four segments side by side.
+/// Builds an allreduce in the nodes to their leaders, to member 0, to the leaders and in the nodes, four
+/// segments side by side.
 pub(super) fn han_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let segments = MessageSegments::new(shape, parameters);
     let stages = vec![
@@ -145,7 +146,7 @@ pub(super) fn han_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sche
         .finish()
 }
 
-/// In the nodes to their leaders, between leaders, and in the nodes, each by the tables.
+/// Builds an allgather in the nodes to their leaders, between leaders, and in the nodes, each by the tables.
 pub(super) fn han_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let sized = |blocks: u32| Shape { bytes: shape.bytes * u64::from(blocks), ..shape.clone() };
     let (whole, all) = (sized(shape.node), sized(shape.size));

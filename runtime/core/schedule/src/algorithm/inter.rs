@@ -81,7 +81,7 @@ fn hand_over(
     }
 }
 
-/// The root sends to the leader of the other group, which broadcasts.
+/// Builds a broadcast: the root sends to the leader of the other group, which broadcasts.
 fn inter_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let side = far(shape);
     let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
@@ -97,7 +97,7 @@ fn inter_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         .finish()
 }
 
-/// The other group reduces to its leader, which sends to the root.
+/// Builds a reduction: the other group reduces to its leader, which sends to the root.
 fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let side = far(shape);
     let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
@@ -179,7 +179,7 @@ fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedu
     reduce_and_exchange(2 * shape.bytes, received, shape, parameters).then(down.into()).finish()
 }
 
-/// Every member sends to the other group's leader, which broadcasts what it got.
+/// Builds an allgather: every member sends to the other group's leader, which broadcasts what it got.
 fn inter_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let [one, other] = sides(shape);
     let all = StageMembers::Range { first: 0, count: shape.size };

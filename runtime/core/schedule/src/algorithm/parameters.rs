@@ -1,4 +1,4 @@
-//! What an algorithm can be told.
+//! Parameters of an algorithm.
 
 /// Parameters of some algorithms beyond the shape; 0 stands for the algorithm's own default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]

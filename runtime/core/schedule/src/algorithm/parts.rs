@@ -1,4 +1,4 @@
-//! What the algorithms share: rank arithmetic, slices, pieces of a message.
+//! Parts that the algorithms share: rank arithmetic, slices, pieces of a message.
 
 use crate::{Buffer, Slice, Step};
 
@@ -65,7 +65,7 @@ pub(crate) fn add(rank: u32, distance: u32, size: u32) -> u32 {
     (if sum >= u64::from(size) { sum - u64::from(size) } else { sum }) as u32
 }
 
-/// `(rank - distance) mod size`, for `distance <= size`.
+/// Returns `(rank - distance) mod size`, for `distance <= size`.
 #[inline]
 pub(crate) fn subtract(rank: u32, distance: u32, size: u32) -> u32 {
     if rank >= distance {
@@ -86,7 +86,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// `bytes` in `parts` pieces of whole `element`s.
+    /// Divides `bytes` into `parts` pieces of whole `element`s.
     pub(crate) fn new(bytes: u64, parts: u32, element: u64) -> Pieces {
         let element = element.max(1);
         let count = bytes / element;
@@ -109,9 +109,9 @@ impl Pieces {
     }
 }
 
-/// Members of which some step back so that a power of two remains: of the first `2 * folded` members, the
-/// even one of each pair hands its part to the odd one (MPICH's and Open MPI's recursive doubling; Thakur,
-/// Rabenseifner and Gropp, IJHPCA 2005, section 4.3).
+/// Members of which some step back so that a power of two remains. Of the first `2 * folded` members, the
+/// even one of each pair hands its part to the odd one. MPICH's and Open MPI's recursive doubling do so
+/// (Thakur, Rabenseifner and Gropp, IJHPCA 2005, section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     /// Members that remain, a power of two.
@@ -123,7 +123,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// For `size` members.
+    /// Makes the fold of `size` members.
     pub(crate) fn new(size: u32) -> Fold {
         Fold::keeping(size, 1)
     }
@@ -138,7 +138,7 @@ impl Fold {
     pub(crate) fn exchanges(&self) -> u32 {
         self.among.ilog2()
     }
-    /// 1 if there are pairs, else 0: the rounds before and after the exchanges.
+    /// Returns 1 if there are pairs, else 0: the rounds before and after the exchanges.
     #[inline]
     pub(crate) fn fringe(&self) -> u32 {
         u32::from(self.folded > 0)
@@ -148,7 +148,7 @@ impl Fold {
     pub(crate) fn pair(&self, rank: u32) -> Option<u32> {
         (rank / 2 < self.folded).then_some(rank ^ 1)
     }
-    /// Position of `rank` among those that remain, `None` if it steps back.
+    /// Returns the position of `rank` among those that remain, `None` if it steps back.
     #[inline]
     pub(crate) fn position(&self, rank: u32) -> Option<u32> {
         if rank / 2 >= self.folded {

@@ -9,7 +9,8 @@ use super::staged::Staged;
 use super::{allreduce, bcast, by_size};
 use crate::{Buffer, Kind, Schedule, Shape};
 
-/// From the root to its node's leader, from there to the leaders, and from them to their nodes.
+/// Builds a broadcast from the root to its node's leader, from there to the leaders, and from them to their
+/// nodes.
 pub(super) fn leader_first_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     let at_leader = levels.leader == shape.root;
@@ -43,12 +44,12 @@ fn node_first(name: &'static str, within: Build, between: Build, levels: &NodeLe
     staged.then(levels.between(between, source, OUTPUT)).then(last).finish()
 }
 
-/// In the root's node, to the leaders, and from them to their nodes.
+/// Builds a broadcast in the root's node, to the leaders, and from them to their nodes.
 pub(super) fn node_first_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     node_first("smp-node-first", by_size::bcast, by_size::bcast, &NodeLevels::new(shape, parameters))
 }
 
-/// Does as [`node_first_bcast`], by binomial trees in the nodes and in pieces between leaders (MPICH 3.2).
+/// Builds [`node_first_bcast`] by binomial trees in the nodes and in pieces between leaders (MPICH 3.2).
 pub(super) fn pieces_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     fn pieces(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         let power = shape.size.is_power_of_two();
@@ -58,7 +59,8 @@ pub(super) fn pieces_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Sch
     node_first("smp-pieces", bcast::binomial, pieces, &NodeLevels::new(shape, parameters))
 }
 
-/// In every node but the root's, between the leaders to the root's leader, and in the root's node.
+/// Builds a reduction in every node but the root's, between the leaders to the root's leader, and in the
+/// root's node.
 pub(super) fn root_node_last_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     let stage = StagePlan { kind: Kind::Reduce, build: by_size::reduce, root: 0 };
@@ -75,7 +77,7 @@ pub(super) fn root_node_last_reduce(shape: &Shape, parameters: &Parameters) -> R
         .finish()
 }
 
-/// In every node, between the leaders to member 0, and from it to the root.
+/// Builds a reduction in every node, between the leaders to member 0, and from it to the root.
 pub(super) fn via_first_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     let stage = StagePlan { kind: Kind::Reduce, build: by_size::reduce, root: 0 };
@@ -100,12 +102,12 @@ fn composed_allreduce(name: &'static str, between: Build, levels: &NodeLevels) -
         .finish()
 }
 
-/// In every node to its leader, between the leaders, and from them to their nodes.
+/// Builds an allreduce in every node to its leader, between the leaders, and from them to their nodes.
 pub(super) fn smp_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     composed_allreduce("smp", by_size::allreduce, &NodeLevels::new(shape, parameters))
 }
 
-/// Does as [`smp_allreduce`], by recursive doubling between the leaders at all sizes (MPICH 3.3).
+/// Builds [`smp_allreduce`] by recursive doubling between the leaders at all sizes (MPICH 3.3).
 pub(super) fn doubling_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let levels = NodeLevels::new(shape, parameters);
     composed_allreduce("smp-recursive-doubling", allreduce::recursive_doubling, &levels)

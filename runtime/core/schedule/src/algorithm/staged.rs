@@ -95,7 +95,7 @@ impl StageBlocks {
 
 /// A schedule on a group.
 pub(super) struct GroupSchedule {
-    /// Who.
+    /// The members.
     pub(super) group: StageMembers,
     /// The schedule that the group runs.
     pub(super) schedule: Rc<dyn Schedule>,
@@ -133,7 +133,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// For `size` members, without stages.
+    /// Makes a schedule for `size` members, without stages.
     pub(super) fn new(name: &'static str, size: u32, reserve: u64) -> Staged {
         let (nil, nobody) = (Blocks::Uniform(0), Rc::<[u32]>::from([]));
         let inner = Member {

@@ -140,7 +140,7 @@ fn long_messages_pass_through_both_levels() {
     }
 }
 
-/// A member with equal blocks, alone: what a schedule asks of it does not depend on the others.
+/// Makes a member with equal blocks, alone: what a schedule asks of it does not depend on the others.
 fn member(rank: u32, shape: &Shape) -> Member {
     let block =
         if shape.kind == Kind::ReduceScatter { shape.bytes / u64::from(shape.size) } else { shape.bytes };

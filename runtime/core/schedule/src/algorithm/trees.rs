@@ -34,7 +34,7 @@ pub(crate) struct Shaped {
 }
 
 impl Shaped {
-    /// `tree` over `size` positions.
+    /// Shapes `tree` over `size` positions.
     pub(crate) fn new(tree: Tree, size: u32) -> Shaped {
         let tree = match tree {
             // Users set the fanout: more chains than members would be chains of nobody.
@@ -50,7 +50,7 @@ impl Shaped {
         if self.tree == Tree::InOrder { self.size - 1 } else { 0 }
     }
 
-    /// Depth and parent of a position; the root has depth 0. O(log size).
+    /// Returns depth and parent of a position; the root has depth 0. O(log size).
     pub(crate) fn place(&self, position: u32) -> (u32, Option<u32>) {
         if position == self.root() {
             return (0, None);

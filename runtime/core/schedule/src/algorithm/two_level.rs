@@ -126,7 +126,7 @@ pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dy
         .finish()
 }
 
-/// From the root to the leaders, and from them to their nodes.
+/// Builds a broadcast from the root to the leaders, and from them to their nodes.
 pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, 0)
@@ -135,7 +135,7 @@ pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn 
         .finish()
 }
 
-/// In each node to its leader, and from the leaders to the root.
+/// Builds a reduction in each node to its leader, and from the leaders to the root.
 pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, shape.bytes)
@@ -144,7 +144,7 @@ pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn
         .finish()
 }
 
-/// In each node to its leader, among the leaders, and from them to their nodes.
+/// Builds an allreduce in each node to its leader, among the leaders, and from them to their nodes.
 pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = NodeSchedules::new(shape, parameters);
     Staged::new("two-level", shape.size, shape.bytes)
@@ -159,7 +159,7 @@ fn node_blocks(shape: &Shape) -> Shape {
     Shape { bytes: shape.bytes * u64::from(shape.node), ..shape.clone() }
 }
 
-/// In each node to its leader, and from the leaders to the root.
+/// Builds a gather in each node to its leader, and from the leaders to the root.
 pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
     let (nodes, leaders) = (NodeSchedules::new(shape, parameters), NodeSchedules::new(&whole, parameters));
@@ -169,7 +169,7 @@ pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn
         .finish()
 }
 
-/// From the root to the leaders, and from them to their nodes.
+/// Builds a scatter from the root to the leaders, and from them to their nodes.
 pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
     let (nodes, leaders) = (NodeSchedules::new(shape, parameters), NodeSchedules::new(&whole, parameters));
@@ -179,7 +179,7 @@ pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dy
         .finish()
 }
 
-/// In each node to its leader, among the leaders, and from them to their nodes.
+/// Builds an allgather in each node to its leader, among the leaders, and from them to their nodes.
 pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let whole = node_blocks(shape);
     let all = Shape { bytes: shape.bytes * u64::from(shape.size), ..shape.clone() };

@@ -74,7 +74,7 @@ fn bytes_of(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// `COLLECTIVE=ALGORITHM[:segment=BYTES][:fanout=N]`.
+/// Parses `COLLECTIVE=ALGORITHM[:segment=BYTES][:fanout=N]`.
 fn rule_of(item: &str) -> Result<ChoiceRule, PolicyError> {
     let Some((collective, rest)) = item.split_once('=') else {
         return error(no_table(item).unwrap_or_else(|| {

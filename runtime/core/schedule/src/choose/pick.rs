@@ -1,4 +1,4 @@
-//! What a decision table answers.
+//! Answers of a decision table.
 
 use crate::algorithm::Parameters;
 

@@ -1,4 +1,4 @@
-//! How a user says which algorithms collectives use.
+//! Policies by which a user chooses the algorithms of collectives.
 
 use crate::Kind;
 use crate::Shape;
@@ -79,7 +79,7 @@ pub struct Policy {
     pub rules: Rc<[ChoiceRule]>,
 }
 
-/// Why a policy's text is refused: a sentence for the user.
+/// The reason why a policy's text is refused: a sentence for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyError(pub(super) String);
 

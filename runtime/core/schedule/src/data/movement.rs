@@ -1,7 +1,8 @@
 //! Data that changes places.
 
-/// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`, which
-/// is what an all-to-all of equal blocks means. In place, O(rows^2) blocks, in tiles that stay in the caches.
+/// Transposes `data` as blocks in rows of `rows`: block `j` of row `i` is exchanged with block `i` of row
+/// `j`. That is what an all-to-all of equal blocks means. It works in the memory given, on O(rows^2) blocks,
+/// in tiles that stay in the caches.
 pub fn transpose(data: &mut [u8], rows: usize, block: usize) {
     // Two tiles of 8-byte blocks are 16 KiB: both stay in the nearest cache while they change places.
     const TILE: usize = 32;

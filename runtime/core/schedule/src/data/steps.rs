@@ -137,7 +137,7 @@ pub struct DataPlane {
 }
 
 impl DataPlane {
-    /// Own members with these contributions before the first round.
+    /// Makes the data plane of own members with these contributions before the first round.
     pub fn new(
         segment: ProcessSegment,
         schedule: Rc<dyn Schedule>,
@@ -169,7 +169,7 @@ impl DataPlane {
             right: Vec::new(),
         }
     }
-    /// A record from another process.
+    /// Delivers a record from another process.
     pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
         self.inbox.push((round, process, record));
     }
@@ -242,7 +242,7 @@ impl DataPlane {
         self.expected = Some(expected);
     }
 
-    /// A message leaves; answers the first record of the round for a process, if it is that.
+    /// Sends a message. Returns the first record of the round for a process, if it is that.
     fn send(
         &mut self,
         rank: u32,
@@ -338,7 +338,7 @@ impl DataPlane {
         self.left.extend_from_slice(bytes_of(&self.rows, from));
         write(&mut self.rows, into).copy_from_slice(&self.left);
     }
-    /// `into = left op right`; `into` is one of the two.
+    /// Computes `into = left op right`; `into` is one of the two.
     fn reduce(&mut self, rank: u32, (left, right): (Slice, Slice), into: Slice, combine: &mut Combine) {
         if into.bytes == 0 {
             return;

@@ -73,7 +73,7 @@ impl Clocks {
     pub(super) fn advance(&mut self, clock: u64) {
         self.equal = Some(clock);
     }
-    /// The clocks after a round.
+    /// Replaces the clocks after a round.
     pub(super) fn replace(&mut self, clocks: Vec<u64>) {
         debug_assert!(self.exchanging.is_none() && clocks.len() == self.size, "a clock for each member");
         (self.equal, self.each) = (None, clocks);
@@ -106,7 +106,8 @@ impl Clocks {
         std::mem::swap(&mut self.each, &mut self.spare);
     }
 
-    /// [`Clocks::shift`], where each message takes a time of its own: from which place to which.
+    /// Shifts as [`Clocks::shift`] does, where each message takes a time of its own: from which index to
+    /// which.
     pub(super) fn shift_by(&mut self, distance: usize, latency: impl Fn(usize, usize) -> u64) {
         self.spread();
         let size = self.size;
@@ -179,7 +180,7 @@ impl Clocks {
         }
     }
 
-    /// One of each pair of neighbours sends to the other; see
+    /// Sends from one of each pair of neighbours to the other; see
     /// [`RoundPattern::Pairs`](crate::RoundPattern::Pairs).
     pub(super) fn pairs(&mut self, pairs: usize, up: bool, span: impl Fn(usize, usize) -> u64) {
         let clocks = self.spread();
@@ -190,7 +191,7 @@ impl Clocks {
     }
 }
 
-/// In each stretch of `2 * half` clocks, those of the first half exchange with those of the second.
+/// Exchanges, in each stretch of `2 * half` clocks, those of the first half with those of the second.
 fn exchange_halves(clocks: &mut [u64], half: usize, span: u64) {
     let exchange = |one: &mut u64, other: &mut u64| {
         (*one, *other) = ((*one).max(*other + span), (*other).max(*one + span))

@@ -1,4 +1,4 @@
-//! What messages cost, and what a process has to say of its rounds.
+//! Costs of messages, and what a process has to report of its rounds.
 
 use crate::mailbox::Mailbox;
 
@@ -40,7 +40,7 @@ pub struct MessageOverheads {
 // Apart from the clocks, as most machines have none: rounds without it keep eight bytes a member.
 pub struct Burden {
     overheads: MessageOverheads,
-    /// When each can begin to send; empty without a gap.
+    /// The time at which each can begin to send; empty without a gap.
     free: Vec<u64>,
     /// For how long each has waited for messages so far: overheads are work.
     waited: Vec<u64>,

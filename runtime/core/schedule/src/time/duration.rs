@@ -1,4 +1,4 @@
-//! How long a collective takes whose members enter it at one time, without a run.
+//! Duration of a collective whose members enter it at one time, without a run.
 
 use super::costs::{Burden, Costs, MessageOverheads, RoundResult};
 use super::{Clocks, TimePlane};

@@ -1,4 +1,4 @@
-//! Which members' clocks a round in a regular pattern moves to which others, in rows.
+//! Links of a round in a regular pattern: which members' clocks it moves to which others, in rows.
 
 use crate::RoundPattern;
 use crate::segments::Segments;
@@ -31,7 +31,7 @@ impl LinkRow {
             ..*self
         }
     }
-    /// The parts whose far ends are on one process each.
+    /// Divides it into parts whose far ends are on one process each.
     pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, LinkRow)) {
         let mut at = 0;
         while at < self.count {

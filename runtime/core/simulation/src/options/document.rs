@@ -61,7 +61,7 @@ fn wrap(text: &mut String, words: &str, indent: usize) {
     text.push('\n');
 }
 
-/// docs/reference/options.md: written by `xsim options --markdown`.
+/// Returns the text of docs/reference/options.md: `xsim options --markdown` prints it.
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Options\n\n\

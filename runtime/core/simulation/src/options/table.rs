@@ -45,7 +45,7 @@ pub struct Row {
     pub value: &'static str,
     /// The default as a user would write it; empty if there is none.
     pub default: &'static str,
-    /// Its place in the help.
+    /// The place in the help.
     pub group: Topic,
     /// The option's help, in a sentence or two.
     pub help: &'static str,

@@ -38,7 +38,7 @@ pub enum StackOption {
     Shared,
 }
 
-/// When the progress line is shown.
+/// Cases in which the progress line is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgressMode {
     /// On a terminal, after a second.

@@ -41,7 +41,7 @@ pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> 
 
 /// A process's number, bell and host.
 struct Address<'a> {
-    /// Its number on its host.
+    /// The number on its host.
     pid: i32,
     /// [`Mpi::bell`].
     bell: u64,
@@ -84,7 +84,8 @@ fn watch(mpi: &Mpi, me: u32, addresses: &[Address]) {
     }
 }
 
-/// Another process is not of this run: what process 0 and that one are, in lines.
+/// Returns the sentence for another process that is not of this run: what process 0 and that one are, in
+/// lines.
 fn stranger(other: usize, ours: &str, theirs: &str) -> String {
     let only = |lines: &str, without: &str| {
         let lines: Vec<&str> =

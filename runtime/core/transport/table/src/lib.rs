@@ -1,4 +1,4 @@
-//! What a library for one MPI offers: the C functions behind its one symbol, [`SYMBOL`].
+//! Table of a library for one MPI: the C functions behind its one symbol, [`SYMBOL`].
 //!
 //! Both sides are built apart, each with this crate.
 

@@ -1,9 +1,9 @@
 
 /* Messages that are under way, all of a step. */
-enum { MOST = 52 };
-static MPI_Request requests[MOST];
-static MPI_Status statuses[MOST];
-static char *buffers[MOST];
+enum { MAX_UNDER_WAY = 52 };
+static MPI_Request requests[MAX_UNDER_WAY];
+static MPI_Status statuses[MAX_UNDER_WAY];
+static char *buffers[MAX_UNDER_WAY];
 static int under_way;
 
 static void begin_send(int to, int bytes)

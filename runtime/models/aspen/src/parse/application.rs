@@ -9,7 +9,7 @@ use crate::tree::{
 use winnow::combinator::{alt, delimited, opt, preceded, separated};
 use winnow::prelude::*;
 
-/// `model name { globals and kernels }`
+/// Parses `model name { globals and kernels }`.
 pub(super) fn application(input: &mut Input<'_>) -> Parsed<ApplicationFile> {
     enum ApplicationItem {
         Global(Global),
@@ -32,7 +32,7 @@ pub(super) fn application(input: &mut Input<'_>) -> Parsed<ApplicationFile> {
     Ok(application)
 }
 
-/// `param`, `enum`, `data` or `import`.
+/// Parses `param`, `enum`, `data` or `import`.
 pub(super) fn global(input: &mut Input<'_>) -> Parsed<Global> {
     alt((param, enumeration, data, import)).parse_next(input)
 }
@@ -94,7 +94,7 @@ fn statement(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     alt((execute, kernel_call, repeated, sample, branch, probability, switch, block)).parse_next(input)
 }
 
-/// `execute`, whose label may be a word before the quantity, as in older models.
+/// Parses `execute`, whose label may be a word before the quantity, as in older models.
 fn execute(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     let span = keyword("execute").parse_next(input)?;
     let (word, parallelism, label) = (opt(named("a label")), opt(quantity), label).parse_next(input)?;
@@ -167,7 +167,7 @@ fn branch(input: &mut Input<'_>) -> Parsed<KernelStatement> {
     Ok(KernelStatement { kind: StatementKind::If(condition, then, otherwise.unwrap_or_default()), span })
 }
 
-/// `[value] { ... }` several times, and maybe `else { ... }`, in braces.
+/// Parses `[value] { ... }` several times, and maybe `else { ... }`, in braces.
 fn cases(input: &mut Input<'_>) -> Parsed<(Vec<Alternative>, Vec<KernelStatement>)> {
     let case = (quantity, body).map(|(value, body)| Alternative { value, body });
     let otherwise = opt(preceded(keyword("else"), body)).map(Option::unwrap_or_default);

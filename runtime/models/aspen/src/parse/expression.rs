@@ -3,7 +3,7 @@
 //! `^` binds tighter than a sign before it (`-2^2` is -4) and to the right; `and` and `or` bind alike, from
 //! left to right.
 
-use super::{Input, MOST_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
+use super::{Input, MAX_OPERATORS, Parsed, all, deeper, keyword, name, one, path, sign};
 use crate::source::SourceSpan;
 use crate::token::{TokenKind, unit};
 use crate::tree::{Condition, Expr, ExprKind, Operator, Relation};
@@ -40,9 +40,9 @@ fn operator<'a>(text: &'static str) -> impl Parser<Input<'a>, SourceSpan, EmptyE
         if left < progress.counted.replace(left.min(progress.counted.get())) {
             progress.operators.set(progress.operators.get() + 1);
         }
-        if progress.operators.get() > MOST_OPERATORS {
+        if progress.operators.get() > MAX_OPERATORS {
             let why = format!(
-                "this formula has more than {MOST_OPERATORS} operators; parameters can stand for parts of it"
+                "this formula has more than {MAX_OPERATORS} operators; parameters can stand for parts of it"
             );
             progress.refuse(left, why);
             return Err(EmptyError);
@@ -88,7 +88,7 @@ pub(super) fn expression(input: &mut Input<'_>) -> Parsed<Expr> {
     parsed
 }
 
-/// `[ formula ]`
+/// Parses `[ formula ]`.
 pub(super) fn quantity(input: &mut Input<'_>) -> Parsed<Expr> {
     delimited(sign("["), expression, sign("]")).parse_next(input)
 }
@@ -98,7 +98,7 @@ pub(super) fn list(input: &mut Input<'_>) -> Parsed<Vec<Expr>> {
     separated(0.., expression, sign(",")).parse_next(input)
 }
 
-/// `name(a, b)`
+/// Parses `name(a, b)`.
 pub(super) fn call(input: &mut Input<'_>) -> Parsed<Expr> {
     let function = name(input)?;
     let (_, arguments, end) = (sign("("), list, sign(")")).parse_next(input)?;
@@ -122,7 +122,7 @@ fn scale(input: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr { kind: ExprKind::Unit(value), span: input.state.span(token) })
 }
 
-/// `n`, `model.n`, `array[i]`, `table[i][j]` or `f(x)`.
+/// Parses `n`, `model.n`, `array[i]`, `table[i][j]` or `f(x)`.
 fn named(input: &mut Input<'_>) -> Parsed<Expr> {
     let first = path(input)?;
     let (span, plain) = (first.span, !first.text.contains('.'));

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 
 #![allow(dead_code, missing_docs)]
 
@@ -45,7 +45,8 @@ pub fn with_main(body: &str) -> String {
     format!("model test {{ param n = 10 param values[] = {{6, 11, 30}} kernel main {{ {body} }} }}")
 }
 
-/// Line, column and sentence of what is wrong with a model, when it is read or else when it is evaluated.
+/// Returns line, column and sentence of what is wrong with a model, when it is read or else when it is
+/// evaluated.
 #[track_caller]
 pub fn refused(text: &str) -> (usize, usize, String) {
     let mut sources = Sources::default();

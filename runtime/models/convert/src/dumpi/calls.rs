@@ -51,7 +51,7 @@ enum Outcome {
     Told,
     /// It only waits or asks.
     Waited,
-    /// Its time is the rank's own.
+    /// The time is the rank's own.
     Local,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// The next record.
+    /// Converts the next record.
     ///
     /// # Errors
     /// Why it cannot be made into a call.
@@ -214,7 +214,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Source and tag of a receive for any, from a status that can be true: source, tag and length are
+    /// Sets source and tag of a receive for any, from a status that can be true: source, tag and length are
     /// possible, and nothing failed.
     fn found(&self, message: &mut Message, place: &Place, told: &[i64]) {
         let &[bytes, source, 0, 0, tag] = told else { return };
@@ -292,8 +292,8 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// A wait, or a test: of what was complete. What its statuses say is not looked at, because it may be
-    /// what lay in memory before.
+    /// Converts a wait, or a test: of what was complete. What its statuses say is not looked at, because it
+    /// may be what lay in memory before.
     fn completion(&mut self, function: &Function, record: &Record) {
         let tests = function.name.starts_with("Test");
         let all = record.numbers(function, "requests");
@@ -327,7 +327,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// A call that makes a communicator.
+    /// Converts a call that makes a communicator.
     fn make(&mut self, function: &Function, record: &Record) -> Result<(), String> {
         let number = |name: &str| record.number(function, name);
         let parent = self.place(number("oldcomm"))?;
@@ -538,7 +538,7 @@ impl<'a> Rank<'a> {
         ])
     }
 
-    /// Behind the last record.
+    /// Finishes behind the last record.
     pub fn finish(&mut self) {
         if !self.has_begun {
             self.init();
@@ -570,7 +570,7 @@ fn tag(tag: i64, receives: bool) -> i32 {
     }
 }
 
-/// Functions that communicate in ways that a trace's calls of these arguments do not have.
+/// Returns `true` for functions that communicate in ways that a trace's calls of these arguments do not have.
 fn is_refused(name: &str) -> bool {
     let starts = [
         "Win_",

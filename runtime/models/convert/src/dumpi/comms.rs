@@ -1,9 +1,9 @@
-//! Who is in the communicators that a run made.
+//! Members of the communicators that a run made.
 //!
-//! A file has what its rank said and got: a number of its own for the new communicator, which it may use
-//! again, and of a split colour and key. So the calls of all ranks that make communicators are read before
-//! all others, and gone through together: a communicator is known when all members of the one that it is made
-//! from have come to that call.
+//! A file has its rank's arguments and results: a number of its own for the new communicator, which it may
+//! use again, and of a split colour and key. So the calls of all ranks that make communicators are read
+//! before all others, and gone through together. A communicator is known when all members of the one that it
+//! is made from have come to that call.
 
 use super::file::Record;
 use super::layout::Function;
@@ -70,7 +70,7 @@ pub const MAKERS: [&str; 14] = [
 pub struct Steps(VecDeque<Step>);
 
 impl Steps {
-    /// The next call of the rank.
+    /// Adds the next call of the rank.
     pub fn add(&mut self, function: &Function, record: &Record) {
         let number = |name: &str| record.number(function, name);
         let list = |name: &str| record.numbers(function, name).to_vec();
@@ -112,7 +112,7 @@ impl Steps {
 /// A communicator.
 #[derive(Clone, Debug)]
 pub struct Comm {
-    /// Its members, all ranks counted.
+    /// The members, all ranks counted.
     pub members: Rc<[u32]>,
     /// The dimensions of its grid.
     dims: Rc<[i64]>,
@@ -217,7 +217,7 @@ impl Comms {
         Ok(None)
     }
 
-    /// All members of a communicator make others of it.
+    /// Makes other communicators of one, by all its members.
     fn make(&mut self, parent: usize, state: &mut [Rank]) -> Result<(), String> {
         let Comm { members, dims } = self.all[parent].clone();
         let mut calls = Vec::with_capacity(members.len());

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use trace::Trace;
 
 /// The most ranks of a run.
-const MOST: u32 = 1 << 24;
+const MAX_RANKS: u32 = 1 << 24;
 
 /// Location of the ranks' files: on disk, or in memory.
 enum Files<'a> {
@@ -49,7 +49,8 @@ impl Files<'_> {
     }
 }
 
-/// A trace of a run, from the text file that describes it (`.meta`), or from the file of one of its ranks.
+/// Imports a trace of a run, from the text file that describes it (`.meta`), or from the file of one of its
+/// ranks.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     let (files, ranks) = files(from)?;
     let mut writer = Writer::create(to, ranks)?;
@@ -91,8 +92,9 @@ fn files(from: &Path) -> Result<(Files<'static>, u32), String> {
         let value = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::trim)
         };
-        let ranks =
-            value("numprocs").and_then(|ranks| ranks.parse().ok()).filter(|ranks| (1..=MOST).contains(ranks));
+        let ranks = value("numprocs")
+            .and_then(|ranks| ranks.parse().ok())
+            .filter(|ranks| (1..=MAX_RANKS).contains(ranks));
         let ranks = ranks.ok_or_else(|| wrong("it does not say how many ranks there are (numprocs=4)"))?;
         let prefix = value("fileprefix").unwrap_or(stem).to_owned();
         // A description is a stranger's: what it names lies beside it.
@@ -105,7 +107,7 @@ fn files(from: &Path) -> Result<(Files<'static>, u32), String> {
         .rsplit_once('-')
         .ok_or_else(|| wrong("the name of a rank's file ends in its number, as in dumpi-0000.bin"))?;
     let files = Files::Disk { directory, prefix: prefix.to_owned() };
-    match (0..MOST).find(|&rank| !files.path(rank).exists()).unwrap_or(MOST) {
+    match (0..MAX_RANKS).find(|&rank| !files.path(rank).exists()).unwrap_or(MAX_RANKS) {
         0 => Err(format!("{} is not there: the files of all ranks are read", files.name(0))),
         ranks => Ok((files, ranks)),
     }

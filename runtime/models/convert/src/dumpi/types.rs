@@ -161,7 +161,7 @@ impl<'k> Types<'k> {
         Ok((elements.saturating_mul(datatype.size), BYTE, "MPI_BOR"))
     }
 
-    /// A call that makes a datatype; of others nothing.
+    /// Makes the datatype of a call that makes one; ignores other calls.
     pub fn make(&mut self, function: &Function, record: &Record) {
         let number = |name: &str| record.number(function, name);
         let old = || self.size(number("oldtype"));

@@ -6,9 +6,9 @@
 //! behind the cookie. A block is the number of operations and of those that wait for nothing, the numbers of
 //! the latter, the operations, and lists of numbers of operations, four bytes each.
 //!
-//! An operation has 39 bytes, packed: how many others it waits for (4), what it is (1), the other rank (4),
-//! bytes or nanoseconds (8), the tag (4), processor and interface (1 each), and how many wait for its end and
-//! where in the lists those are (4 each), and the same of its beginning.
+//! An operation has 39 bytes, packed: the number of others that it waits for (4), its kind (1), the other
+//! rank (4), bytes or nanoseconds (8), the tag (4), processor and interface (1 each). Then come the number of
+//! those that wait for its end and where in the lists they are (4 each), and the same of its beginning.
 
 use super::export::Output;
 use super::import::{check_acyclic, most_nanoseconds};
@@ -255,7 +255,7 @@ impl<W: Write + Seek> Output for Blocks<W> {
     }
 }
 
-/// A rank's operations, from the numbers on.
+/// Writes a rank's operations, from the numbers on.
 fn block(operations: &Operations, out: &mut Vec<u8>) {
     let count = operations.works.len();
     let mut awaited = vec![0u32; count];
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(super::graph(Cursor::new(file(2, &example()))).unwrap().ranks, 2);
     }
 
-    /// A file with a number in another place, and what is said of it.
+    /// Changes the bytes of a file and checks that it is refused with a sentence that has these parts.
     #[track_caller]
     fn refused(change: impl Fn(&mut Vec<u8>), parts: &[&str]) {
         let mut bytes = file(2, &example());

@@ -23,7 +23,7 @@ const COLLECTIVES: u32 = 1 << 30;
 /// them.
 // Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of
 // the ranks.
-const MOST_BEFORE: usize = 4;
+const MAX_DEPENDENCIES: usize = 4;
 
 /// The most operations of a rank, which are in memory until they are written.
 const MAX_OPERATIONS: usize = 1 << 25;
@@ -53,7 +53,7 @@ pub trait Output {
     /// Writes the operations of the next rank, in the order of their numbers; of each the edges stand
     /// together, in that order too.
     fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
-    /// All ranks have been written.
+    /// Ends the file: all ranks have been written.
     fn end(&mut self) -> std::io::Result<()>;
 }
 
@@ -105,7 +105,7 @@ impl<'a> Rank<'a> {
     /// Returns what to wait for instead of all these: if they are many, one new operation that is over when
     /// they are.
     fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
-        if before.len() <= MOST_BEFORE {
+        if before.len() <= MAX_DEPENDENCIES {
             before
         } else {
             vec![(self.operation(Work::Calculate(0), &before), false)]
@@ -135,7 +135,7 @@ impl<'a> Rank<'a> {
         Ok(Some(label))
     }
 
-    /// A message that blocks.
+    /// Writes a message that blocks.
     fn whole(&mut self, sends: bool, envelope: &Envelope) -> Result<(), Stop> {
         if let Some(label) = self.message(sends, envelope)? {
             self.front = vec![(label, false)];
@@ -143,7 +143,7 @@ impl<'a> Rank<'a> {
         Ok(())
     }
 
-    /// Messages with a request.
+    /// Writes messages with a request.
     fn started(&mut self, messages: &[(bool, &Envelope)], request: u32) -> Result<(), Stop> {
         let mut labels = Vec::new();
         for &(sends, envelope) in messages {

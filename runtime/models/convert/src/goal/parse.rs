@@ -162,7 +162,7 @@ impl<R: BufRead> Parser<R> {
     }
 }
 
-/// The words of a line, without comments.
+/// Splits a line into words, without comments.
 fn words(line: &str, in_comment: &mut bool, words: &mut VecDeque<String>) -> Result<(), String> {
     let mut rest = line;
     loop {

@@ -189,7 +189,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// The end of a call.
+    /// Converts a call at its end.
     fn left(&mut self, under: &Under, now: u64) -> Result<(), String> {
         let events = std::mem::take(&mut self.events);
         let mut calls = Vec::new();
@@ -453,7 +453,7 @@ impl<'a> Rank<'a> {
         self.writer.call(self.number, "MPI_Finalize", &[]);
     }
 
-    /// Behind the last event.
+    /// Finishes behind the last event.
     ///
     /// # Errors
     /// If there is a request of which nobody says what it received.

@@ -144,7 +144,7 @@ impl<'c> Own<'c> {
         Ok(place)
     }
 
-    /// The rank gets a communicator; once more if it has had it.
+    /// Gives the rank a communicator; once more if it has had it.
     ///
     /// # Errors
     /// If it is none of its members.

@@ -19,7 +19,7 @@ use workload::{Call, Collective, Envelope, Neighborhood, Requests, Script};
 /// Ticks of the clock in a second.
 const PICOSECONDS: u64 = 1_000_000_000_000;
 
-/// Why a call is not written.
+/// The reason why a call is not written.
 type Refused = String;
 
 /// Writes a trace as an archive.

@@ -8,9 +8,9 @@ use std::path::Path;
 use trace::Trace;
 
 /// The most ranks of an archive that is read into memory whole.
-const MOST_IN_MEMORY: usize = 1 << 12;
+const MAX_RANKS_IN_MEMORY: usize = 1 << 12;
 
-/// A trace of an archive.
+/// Imports a trace of an archive.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     let archive = Archive::open(ArchiveFiles::of(from))?;
     let locations = ranks(&archive, from)?;
@@ -23,7 +23,7 @@ pub fn import(from: &Path, to: &Path) -> Result<(), String> {
 pub fn read(bytes: &[u8]) -> Result<Trace, String> {
     let archive = Archive::open(ArchiveFiles::Memory(bytes))?;
     let locations = ranks(&archive, Path::new("the archive"))?;
-    if locations.len() > MOST_IN_MEMORY {
+    if locations.len() > MAX_RANKS_IN_MEMORY {
         return Err(format!("{} ranks are too many to be read at once", locations.len()));
     }
     let mut writer = Writer::in_memory(locations.len() as u32);

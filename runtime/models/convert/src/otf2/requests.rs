@@ -2,14 +2,14 @@
 //! tells it when it is posted.
 //!
 //! So calls queue up behind a receive until that is known. Memory is that of the calls between the two, at
-//! most [`MOST`].
+//! most [`MAX_KEPT`].
 
 use ::otf2::{Collective, Message};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// The most calls that are kept.
-const MOST: usize = 1 << 20;
+const MAX_KEPT: usize = 1 << 20;
 
 /// A call with its messages and requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ pub enum What {
 /// Outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<T> {
-    /// That is not known yet.
+    /// An outcome that is not known yet.
     Open,
     /// It was cancelled.
     Cancelled,
@@ -77,11 +77,12 @@ impl Queue {
     /// # Errors
     /// If too many wait, or the request of one that is under way is used again.
     pub fn push(&mut self, item: Item, at: u64) -> Result<(), String> {
-        if self.items.len() >= MOST {
+        if self.items.len() >= MAX_KEPT {
             let oldest = self.open.iter().min_by_key(|(_, place)| **place);
             let (request, (_, at)) = oldest.expect("nothing waits without a reason");
             return Err(format!(
-                "the request {request}, which was made at byte {at}, is not complete after {MOST} more calls"
+                "the request {request}, which was made at byte {at}, is not complete after {MAX_KEPT} more \
+                 calls"
             ));
         }
         if let What::Irecv(Outcome::Open, request) | What::Icollective(Outcome::Open, request) = item.what {
@@ -100,7 +101,7 @@ impl Queue {
         Some(&mut self.items[(place - self.left) as usize].what)
     }
 
-    /// The receive with this request has this message, or none.
+    /// Records that the receive with this request has this message, or none.
     ///
     /// # Errors
     /// If there is no such receive.
@@ -183,7 +184,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.push(item(What::Irecv(Outcome::Open, 1)), 40).unwrap();
         assert!(queue.push(item(What::Irecv(Outcome::Open, 1)), 50).is_err());
-        (1..MOST).for_each(|_| queue.push(item(What::Plain("MPI_Init")), 60).unwrap());
+        (1..MAX_KEPT).for_each(|_| queue.push(item(What::Plain("MPI_Init")), 60).unwrap());
         let error = queue.push(item(What::Plain("MPI_Init")), 60).unwrap_err();
         assert!(error.contains("request 1, which was made at byte 40"), "{error}");
     }

@@ -77,7 +77,7 @@ impl<W: Write> Rank<'_, W> {
         Ok(())
     }
 
-    /// Both messages of an exchange, which may have other tags than SimGrid's action for it.
+    /// Writes both messages of an exchange, which may have other tags than SimGrid's action for it.
     fn exchange(&mut self, exchange: &Exchange, request: u32) -> Result<(), Stop> {
         self.started("irecv", &exchange.from, request)?;
         self.started("isend", &exchange.to, request)

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use trace::Trace;
 
 /// The most ranks that a text may have: as many as a line of it may name.
-const MOST_RANKS: u32 = 1 << 24;
+const MAX_RANKS: u32 = 1 << 24;
 
-/// A trace of what files say.
+/// Imports a trace from files.
 pub fn import(from: &Path, to: &Path, options: &Options) -> Result<(), String> {
     let files = files(from)?;
     let mut ranks = 0;
@@ -79,9 +79,9 @@ fn words(line: &str) -> Option<Vec<&str>> {
 }
 
 fn rank(number: u64, words: &[&str]) -> Result<u32, String> {
-    let rank = words[0].parse::<u32>().ok().filter(|&rank| rank < MOST_RANKS);
+    let rank = words[0].parse::<u32>().ok().filter(|&rank| rank < MAX_RANKS);
     rank.ok_or_else(|| {
-        at(number, &format!("'{}' stands where a rank should, a number below {MOST_RANKS}", words[0]))
+        at(number, &format!("'{}' stands where a rank should, a number below {MAX_RANKS}", words[0]))
     })
 }
 

@@ -16,7 +16,7 @@ impl<W: Workload> Machines<'_, W> {
         open_of(&mut self.lists, &mut self.machines[rank as usize].list)
     }
 
-    /// A rank has made a request.
+    /// Records that a rank has made a request.
     pub(super) fn open(&mut self, rank: u32, number: u32, request: usize) -> Result<Begun> {
         self.list(rank).put(number, request);
         DONE

@@ -36,7 +36,7 @@ pub struct Found {
     pub profile: Option<CallProfile>,
     /// The critical path: the calls and messages that determine the run's time.
     pub critical_path: Option<CriticalPath>,
-    /// Why something of it could not be written or read: a sentence.
+    /// The reason why something of it could not be written or read: a sentence.
     pub failed: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Found {
 pub(super) struct Listening {
     recorders: Vec<Box<dyn Recorder>>,
     open: Block<Option<Open>>,
-    /// When the last call of each returned.
+    /// The time at which the last call of each returned.
     left: Block<Time>,
     /// Sites that recorders know, by number.
     known: Vec<bool>,
@@ -69,7 +69,7 @@ impl Listening {
         }
     }
 
-    /// A call is about to be made at this site, which is called so.
+    /// Notes that a call is about to be made at this site, and its name.
     pub(super) fn site(&mut self, number: u32, name: impl FnOnce() -> String) {
         let at = number as usize;
         if self.known.len() <= at {
@@ -135,7 +135,7 @@ impl Listening {
         }
     }
 
-    /// The run is over, on all processes: what they have found, on process 0.
+    /// Ends the run, on all processes. Returns what they have found, on process 0.
     pub(super) fn end(mut self, mpi: &Mpi) -> Found {
         self.tell_ends(&mut mpi.world());
         let ended: Vec<_> = self.recorders.iter_mut().map(|recorder| recorder.end()).collect();

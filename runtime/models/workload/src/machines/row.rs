@@ -21,7 +21,7 @@ use mpi::ranks::effort::Course;
 pub(super) enum Started {
     /// Nothing: the call is over.
     Done,
-    /// Its sender may have to wait for this request, or let others run.
+    /// The sender may have to wait for this request, or let others run.
     Sent(usize),
     /// A receive has to come together with its message.
     Awaits(u32),
@@ -29,7 +29,7 @@ pub(super) enum Started {
     StepsBack,
 }
 
-/// Why a row ended.
+/// The reason why a row ended.
 pub(super) enum Row {
     /// The rank's next call is none of it; whether it made any.
     Over(bool),
@@ -212,8 +212,8 @@ fn wait_for_all(world: &mut World, lists: &mut Lists, list: &mut u32, awaited: &
     })
 }
 
-/// The mounted rank computes so long and enters a call: when, and with which status it ends there, if it
-/// does.
+/// Lets the mounted rank compute so long and enter a call. Returns when, and with which status it ends there,
+/// if it does.
 #[inline(always)]
 fn enter(world: &mut World, computed: Span, function: u16, course: Course) -> (Time, Option<i32>) {
     let me = world.messages.me();

@@ -14,7 +14,7 @@ use mpi::envelope::Envelope;
 use mpi::handle::{self, REQUEST_SENT};
 use mpi::volley;
 
-/// Why a series ended.
+/// The reason why a series ended.
 pub(super) enum Ran {
     /// The rank's next call is none of it, or has to be made by itself; whether it made any.
     On(bool),
@@ -100,7 +100,7 @@ pub(super) fn run<W: Workload>(
     ran
 }
 
-/// Whom plain messages may be with: sends go to ranks of this process.
+/// Returns whom plain messages may be with: sends go to ranks of this process.
 #[inline(always)]
 pub(super) fn partners(world: &World, comm: &Consecutive, starts: Starts) -> Partners {
     let Consecutive { me, size, first, .. } = *comm;

@@ -38,7 +38,7 @@ pub(super) enum Fired {
     Over,
     /// The last call, of this function and entered then, waits, with this word for its end.
     Waits(u16, Time, usize),
-    /// As [`Fired::Waits`] when the wait is over: the rank may have to see something.
+    /// A volley like [`Fired::Waits`], but its rank may have to see something when the wait is over.
     Looks(u16, Time, usize),
 }
 
@@ -195,8 +195,8 @@ impl<W: Workload> Machines<'_, W> {
         Ok(Answer::Done)
     }
 
-    /// [`Machines::end_volley`] of one of which the rank may have to see something: as if it had been made
-    /// call by call.
+    /// Ends as [`Machines::end_volley`] does a volley of which the rank may have to see something: as if it
+    /// had been made call by call.
     #[cold]
     pub(super) fn end_unsettled_volley(&mut self, rank: u32) -> Result<Answer> {
         let Machine { word, .. } = self.machines[rank as usize];

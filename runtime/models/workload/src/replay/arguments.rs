@@ -8,7 +8,7 @@ use trace::template::{Field, Template};
 use trace::trace::Cell;
 
 /// Elements of an array that a call may have.
-const MOST_ELEMENTS: u64 = 1 << 31;
+const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// A communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(super) type Length = (Cell, Cell);
 /// The other side of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partner {
-    /// As [`trace::template::Peer`] has it.
+    /// The rank as [`trace::template::Peer`] has it.
     pub(super) rank: Cell,
     pub(super) tag: Cell,
     pub(super) comm: Comm,
@@ -50,7 +50,7 @@ pub(super) struct Arguments<'a> {
     pub(super) used: RefCell<&'a mut BTreeSet<u32>>,
 }
 
-/// Why a call cannot be replayed.
+/// The reason why a call cannot be replayed.
 pub(super) type Refused = String;
 
 impl<'a> Arguments<'a> {
@@ -152,7 +152,7 @@ impl<'a> Arguments<'a> {
             _ => return Ok(None),
         };
         let length = runs.iter().fold(0u64, |sum, (length, _)| sum.saturating_add(*length));
-        if length > MOST_ELEMENTS {
+        if length > MAX_ELEMENTS {
             return Err(format!("its argument {name} has {length} elements"));
         }
         let mut elements = Vec::with_capacity(length as usize);

@@ -1,4 +1,4 @@
-//! What a recorded collective is to a replay: which, with what it reduces, and how long its blocks are.
+//! Collectives of a recording as a replay has them: which, with what it reduces, and how long its blocks are.
 
 use super::arguments::{Arguments, Comm, Length, Refused};
 use super::operation::request;

@@ -7,7 +7,7 @@ use trace::dictionary::Dictionary;
 use trace::trace::{Cell, Node};
 
 /// The limit of the memory that all per-rank vectors may take together, in bytes.
-const MOST_BYTES: u64 = 1 << 36;
+const MAX_BYTES: u64 = 1 << 36;
 
 /// A column by rank of its shape.
 enum Column {
@@ -34,10 +34,10 @@ impl Columns {
             }
             let values = &trace.columns[column as usize];
             bytes = bytes.saturating_add(values.len());
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 return Err(format!(
                     "what differs between the trace's ranks takes more than {} GiB",
-                    MOST_BYTES >> 30
+                    MAX_BYTES >> 30
                 ));
             }
             columns[column as usize] = expanded(values);

@@ -14,7 +14,7 @@ pub(super) struct Passage {
     /// The step behind the call before, and the next call.
     pub(super) last: u32,
     pub(super) call: u32,
-    /// Its calls up to then.
+    /// The calls up to then.
     pub(super) calls: u64,
     /// `true` if the next is a poll that finds nothing.
     pub(super) polls: bool,
@@ -29,7 +29,7 @@ pub(super) struct Clockwork<'t> {
 
 enum Source<'t> {
     Nothing,
-    /// By rank; with the polls in vain since it did anything else.
+    /// By rank; with the failed polls since it did anything else.
     Exact(Vec<(Option<Reading<'t>>, u32)>),
     /// By the place before, from 1, and that of the call. Then the passages of each rank on paths on which
     /// these count.
@@ -53,7 +53,7 @@ impl<'t> Clockwork<'t> {
         matches!(self.source, Source::Nothing)
     }
 
-    /// Exact times are read once more; drawn ones are the same whenever they are asked for.
+    /// Rewinds: exact times are read once more; drawn ones are the same whenever they are asked for.
     pub(super) fn rewind(&mut self, trace: &'t Trace) {
         match &mut self.source {
             Source::Exact(ranks) => *ranks = readings(trace),

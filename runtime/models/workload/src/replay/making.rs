@@ -1,4 +1,4 @@
-//! What a recorded call that makes a communicator is to a replay.
+//! Calls of a recording that make a communicator, as a replay has them.
 //!
 //! A process topology is made as the program made it, because neighbourhood collectives go by it. Of other
 //! calls the trace says who is together, and in which order, so that all of them are splits.

@@ -1,4 +1,4 @@
-//! What a recorded call is to a replay.
+//! Calls of a recording as a replay has them.
 
 use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
 use super::collective::{Collective, collective};

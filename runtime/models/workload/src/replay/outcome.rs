@@ -1,11 +1,11 @@
-//! What a receive got in the recording: its call does not say so, the one that completed it does.
+//! Outcome of a receive in the recording: its call does not have it, the one that completed it does.
 
 use super::operation::{Completed, Operation, Slots};
 use super::{Cursor, Replay};
 
 /// The recorded result of a receive.
 pub(super) struct Outcome {
-    /// As [`trace::template::Peer`] has it, without a communicator.
+    /// The source as [`trace::template::Peer`] has it, without a communicator.
     pub(super) source: i64,
     pub(super) tag: i32,
     pub(super) is_cancelled: bool,

@@ -194,6 +194,8 @@ impl Plan {
         self.series = series;
     }
 
+    /// Checks that all calls can be replayed.
+    ///
     /// # Errors
     /// The first rank and call that cannot be replayed, and why.
     fn check(&self, trace: &Trace) -> Result<(), String> {
@@ -231,7 +233,7 @@ impl Plan {
         self.used.iter().copied()
     }
 
-    /// Before a rank's first call.
+    /// Returns the position before a rank's first call.
     pub(super) fn begin(&self, rank: u32) -> Position {
         let (shape, place) = self.ranks.get(rank as usize).copied().unwrap_or((0, rank));
         Position::at(self.begins[shape as usize], place)

@@ -1,4 +1,4 @@
-//! Where a rank is in the calls and loops of its shape, as a few words.
+//! Position of a rank in the calls and loops of its shape, as a few words.
 
 use super::columns::Columns;
 use smallvec::SmallVec;
@@ -36,12 +36,12 @@ impl Lead {
     /// To no call.
     pub(super) const NOWHERE: Lead = Lead { call: u32::MAX, behind: 0 };
 
-    /// To a call, and the step behind it.
+    /// Makes the lead to a call, and the step behind it.
     pub(super) fn to(call: u32, behind: u32) -> Lead {
         Lead { call, behind }
     }
 
-    /// From a call, or from the end of a loop's turn to its first call.
+    /// Returns the lead from a call, or from the end of a loop's iteration to its first call.
     pub(super) fn of(steps: &[Step], step: usize) -> Lead {
         let at = if let Step::Turn(begin) = steps[step] { begin } else { step as u32 };
         if let Step::Call(call) = steps[at as usize] { Lead { call, behind: at + 1 } } else { Lead::NOWHERE }

@@ -38,7 +38,7 @@ pub(super) struct Volleys {
 }
 
 impl Volleys {
-    /// O(steps).
+    /// Finds the volleys among the steps. O(steps).
     pub(super) fn new(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>]) -> Volleys {
         let mut volleys = Volleys { all: Vec::new(), at: vec![NONE; steps.len()] };
         let call = |step: usize| {

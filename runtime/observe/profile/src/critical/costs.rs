@@ -80,7 +80,7 @@ impl DelayAttribution {
         DelayAttribution { ranks: cursors.map(timeline).collect(), places: FxHashMap::default() }
     }
 
-    /// The next wait of all ranks, by when the late one acted and backwards, is this rank's.
+    /// Passes the next wait of all ranks, by when the late one acted and backwards, which is this rank's.
     pub fn wait(&mut self, reader: &mut StepsReader, rank: u32) -> io::Result<()> {
         let Some(step) = self.pass_to_wait(reader, rank)? else { return Ok(()) };
         let lost = step.lost_range();
@@ -104,7 +104,7 @@ impl DelayAttribution {
         Ok(())
     }
 
-    /// All waits have been: the costs by place, the greatest first.
+    /// Returns the costs by site, the greatest first: all waits have been.
     pub fn end(
         mut self,
         reader: &mut StepsReader,

@@ -1,8 +1,8 @@
 //! Delays: for each wait state the call that came late, and whether its rank computed before it (the first
 //! step of what `costs` hands on).
 //!
-//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three
-//! times, for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
+//! Waits are taken in the order of when the late ones acted, last first. So all ranks' steps are read three
+//! times: for those that wait, for those that are late, and for what others wait for. O(steps x log ranks).
 
 use super::costs::DelayAttribution;
 use super::steps::{CallStep, Cursor, NOTHING, StepsReader, acts};
@@ -87,8 +87,8 @@ pub fn delays(
 /// A position in a rank's waits, which are read from the last to the first.
 struct Waiting {
     cursor: Cursor,
-    /// When the first to leave left of the messages that it received in the steps that are passed, which are
-    /// later ones.
+    /// The time at which the first to leave left of the messages that it received in the steps that are
+    /// passed, which are later ones.
     oldest: u64,
 }
 

@@ -31,7 +31,7 @@ pub struct CallStep {
     pub left: u64,
     /// The time that it waited, up to `ended`.
     pub wait: u64,
-    /// When its wait was over; when it returned, if it is not known.
+    /// The time at which its wait was over; the time at which it returned, if that is not known.
     pub ended: u64,
     /// The end of it: this rank did something at this instant, and messages took the rest. [`NOBODY`]: nobody
     /// knows.
@@ -42,7 +42,8 @@ pub struct CallStep {
     pub lost: u64,
     pub acted: u64,
     pub by: u32,
-    /// When the first to leave left of the messages that it received; [`NOTHING`] where it received none.
+    /// The time at which the first to leave left of the messages that it received; [`NOTHING`] where it
+    /// received none.
     pub oldest: u64,
     /// The number of its wait state.
     pub state: u8,
@@ -180,7 +181,7 @@ pub struct StepsWriter {
 }
 
 impl StepsWriter {
-    /// Into a new file.
+    /// Creates a writer into a new file.
     pub fn create(file: &Path, own: Range<u32>) -> io::Result<StepsWriter> {
         let file = BufWriter::with_capacity(1 << 20, File::create(file)?);
         let rank = |_| Rank { steps: Vec::new(), written: 0, held: 0, last: NOWHERE, clock: 0 };
@@ -203,12 +204,12 @@ impl StepsWriter {
         rank.written + rank.steps.len() as u32 - 1
     }
 
-    /// The last step of a rank waits for [`StepsWriter::settle`].
+    /// Holds the last step of a rank until [`StepsWriter::settle`].
     pub fn hold(&mut self, rank: u32) {
         self.ranks[(rank - self.first) as usize].held += 1;
     }
 
-    /// A step that was held is known in full.
+    /// Changes a step that was held, which is known in full.
     pub fn settle(&mut self, rank: u32, number: u32, change: impl FnOnce(&mut CallStep)) {
         let rank = &mut self.ranks[(rank - self.first) as usize];
         // Held steps are in memory, with all that came after them.
@@ -241,7 +242,7 @@ impl StepsWriter {
         self.file.write_all(bytes)
     }
 
-    /// A rank's clock at the end of the run.
+    /// Sets a rank's clock at the end of the run.
     pub fn finish(&mut self, rank: u32, clock: u64) {
         self.ranks[(rank - self.first) as usize].clock = clock;
     }
@@ -304,7 +305,8 @@ impl StepsReader {
         StepsReader { sources: Vec::new(), bytes: Vec::new() }
     }
 
-    /// And of a process: its ranks, where their table begins in its file, and the numbers of its places here.
+    /// Adds the steps of a process: its ranks, where their table begins in its file, and the numbers of its
+    /// sites here.
     pub fn add(&mut self, file: &Path, own: Range<u32>, table: u64, places: Vec<u32>) -> io::Result<()> {
         self.sources.push(StepFile { file: File::open(file)?, own, table, places });
         Ok(())
@@ -315,7 +317,7 @@ impl StepsReader {
         0..self.sources.iter().map(|source| source.own.end).max().unwrap_or(0)
     }
 
-    /// The end of a rank's steps.
+    /// Returns the end of a rank's steps.
     pub fn cursor(&self, rank: u32) -> io::Result<Cursor> {
         let source = self.sources.iter().position(|source| source.own.contains(&rank));
         let Some(source) = source else { return Ok(Cursor { before: NOWHERE, ..Cursor::default() }) };

@@ -157,7 +157,7 @@ fn said(map: &LoadMap, routers: u64, at: u64, cell: &LoadCell) -> String {
     )
 }
 
-/// Between a trace of colour and all of it; nothing where nothing was sent.
+/// Returns a shade between a trace of colour and all of it; nothing where nothing was sent.
 fn shade(value: f64, most: f64) -> f64 {
     if value <= 0.0 || most <= 0.0 { 0.0 } else { (value / most * SHADES).ceil() / SHADES }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 pub struct Chrome<W> {
     out: W,
-    /// As JSON.
+    /// Functions as JSON.
     functions: Vec<String>,
     sites: Vec<String>,
     regions: Vec<String>,

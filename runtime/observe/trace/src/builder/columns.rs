@@ -31,7 +31,7 @@ pub struct Columns<'a> {
 }
 
 /// A relative column of so few bytes is taken without a look at the absolute one.
-const FEW: usize = 32;
+const MAX_UNCOMPARED_BYTES: usize = 32;
 
 /// Some ranks that go through the same steps.
 struct RankColumns<'a> {
@@ -80,12 +80,12 @@ enum Number {
     None,
     /// This one, for all ranks.
     Same(i64),
-    /// That in this place of the rank's numbers.
+    /// The number at this index of the rank's numbers.
     At(usize),
 }
 
 impl<'a> Columns<'a> {
-    /// None yet.
+    /// Makes the collection without columns yet.
     pub fn new(
         builder: &'a Builder,
         done: &'a Done,
@@ -241,7 +241,7 @@ impl<'a> Columns<'a> {
             return Cell::Same(value);
         }
         let relative = self.folded(group, relative);
-        if relative.len() <= FEW {
+        if relative.len() <= MAX_UNCOMPARED_BYTES {
             return self.column(group, relative);
         }
         let absolute = self.folded(group, absolute);

@@ -1,4 +1,4 @@
-//! What ranks did, without numbers, and how it is written.
+//! Shapes: what ranks did, without numbers, and its encoding.
 
 use super::Builder;
 use super::columns::{Calls, Told};
@@ -32,7 +32,7 @@ pub struct NumberedShape {
     pub counts: Vec<Cell>,
 }
 
-/// The steps and numbers of items.
+/// Flattens items into steps and numbers.
 pub fn flatten(
     items: &[Item],
     calls: &[(u32, Vec<i64>)],
@@ -150,7 +150,7 @@ impl<'a> ShapeWriter<'a> {
         }
     }
 
-    /// The dictionaries of what was written.
+    /// Encodes the dictionaries of what was written.
     pub fn dictionaries(&mut self) -> Vec<u8> {
         let mut types = Vec::new();
         for &place in self.types.iter() {

@@ -1,10 +1,11 @@
 //! Loops whose turns say other numbers: a loop of the program is one however its numbers change, and ranks
 //! that make the same calls in the same order become one shape.
 //!
-//! A recorder folds what comes again with the same numbers, and so ends a loop of the program where a number
-//! changes: in BT and SP each rank comes to the edge of the grid in another stage of its sweeps, and each has
-//! loops of its own. Here calls are folded once more, by their templates alone. What each rank says in each
-//! turn then stands in columns, by the places of ranks if these tell it ([`crate::column`]).
+//! A recorder folds what recurs with the same numbers, and so ends a loop of the program where a number
+//! changes. In BT and SP each rank comes to the edge of the grid in another stage of its sweeps, and each has
+//! loops of its own. Here calls are folded once more, by their templates alone. The numbers of each rank in
+//! each iteration then stand in columns, as functions of the ranks' positions if there are any
+//! ([`crate::column`]).
 
 mod layout;
 mod walk;
@@ -14,7 +15,7 @@ use super::{Builder, Done, NOTHING};
 use crate::dictionary::Dictionary;
 use crate::fold::{self, Cursor, FoldKind, Grammar};
 use crate::template::Template;
-use crate::trace::{MOST_TURNS, MOST_VALUES, MOST_VARYING};
+use crate::trace::{MAX_ITERATIONS, MAX_VALUES, MAX_VARYING_CALLS};
 use indexmap::IndexSet;
 use layout::{IterationSet, LoopNest, Numbers, calls_by_turn, lay_out, nested};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -23,22 +24,22 @@ use std::collections::BTreeSet;
 use walk::{ClassWalk, Lane, Recorded};
 
 /// Calls that are looked at one by one, of all classes, at most.
-const MOST_LOOKED_AT: u64 = 1 << 26;
+const MAX_VISITED_CALLS: u64 = 1 << 26;
 /// By how many bits the sizes of a call may differ between turns where there are histograms. What is computed
 /// goes by sizes, and they tell the calls of the file from each other alone ([`super::kinds`]).
-const MOST_BITS: u32 = 2;
+const MAX_SIZE_BITS: u32 = 2;
 /// Numbers of a call whose turns may differ.
-const MOST_NUMBERS: usize = 256;
+const MAX_NUMBERS: usize = 256;
 /// Calls of all classes of a group: more take too much memory to be looked at.
-const MOST_LANES: u64 = 1 << 21;
+const MAX_LANES: u64 = 1 << 21;
 /// So many values of a column are few.
-const FEW_VALUES: u64 = 1 << 20;
+const MIN_VALUES: u64 = 1 << 20;
 /// So many turns that differ, without loops within them, are no loop: they stand one behind the other.
-const FEW: u64 = 2;
+const MAX_SEPARATE: u64 = 2;
 /// Turns that stand one behind the other where that is so, at most, and loops of a group.
-const MOST_UNROLLED: u64 = 64;
+const MAX_UNROLLED: u64 = 64;
 /// Turns of a loop that stand one behind the other since they differ in other turns of an outer one, at most.
-const MOST_INNER: u64 = 8;
+const MAX_INNER: u64 = 8;
 
 type Classes = IndexSet<u32, FxBuildHasher>;
 
@@ -78,7 +79,7 @@ pub fn together(builder: &Builder) -> Option<Done> {
         let is_one = shapes_of[group as usize].len() == 1;
         let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64;
         if is_one && done.shapes.get(first).len() <= steps.len()
-            || calls * classes_of[group as usize] > MOST_LANES
+            || calls * classes_of[group as usize] > MAX_LANES
         {
             continue;
         }
@@ -105,7 +106,7 @@ pub fn together(builder: &Builder) -> Option<Done> {
             numbers
         };
         varying += calls_by_turn(&laid_out, &numbers_of(&members[0], &lanes[0]), &folder.lengths);
-        if varying > MOST_VARYING {
+        if varying > MAX_VARYING_CALLS {
             break;
         }
         let shape = all.shapes.place(laid_out);
@@ -197,13 +198,13 @@ impl<'a> Folder<'a> {
         mut steps: Vec<Step>,
         mut members: Vec<ClassCounts>,
     ) -> Option<LookedThrough<'a>> {
-        for _ in 0..MOST_UNROLLED {
+        for _ in 0..MAX_UNROLLED {
             let number = match members.iter().map(|member| self.lanes(&steps, member)).collect() {
                 Ok(lanes) => return Some((steps, members, lanes)),
                 Err(number) => number?,
             };
             let count = members[0].counts[number];
-            if count > MOST_INNER || members.iter().any(|member| member.counts[number] != count) {
+            if count > MAX_INNER || members.iter().any(|member| member.counts[number] != count) {
                 return None;
             }
             let begin = (0..steps.len())
@@ -237,7 +238,7 @@ impl<'a> Folder<'a> {
         // Columns of ranks and turns take no more memory than what was recorded, or little.
         let recorded: u64 =
             members.iter().map(|member| self.builder.done.classes.get(member.class).1.len() as u64).sum();
-        let most = recorded.clamp(FEW_VALUES, MOST_VALUES);
+        let most = recorded.clamp(MIN_VALUES, MAX_VALUES);
         // The loops around.
         let (mut open, mut ways, mut call) = (Vec::new(), Vec::new(), 0);
         let begins = (0..steps.len()).filter(|&at| steps[at] == Step::Begin);
@@ -259,17 +260,19 @@ impl<'a> Folder<'a> {
                     }
                     let number = *open.last()?;
                     let turns = members[0].counts[number];
-                    let too_much = turns > MOST_TURNS || turns * u64::from(self.builder.ranks) > most;
+                    let too_much = turns > MAX_ITERATIONS || turns * u64::from(self.builder.ranks) > most;
                     if too_much || members.iter().any(|member| member.counts[number] != turns) {
                         return None;
                     }
                     ways[number] = match ways[number] {
-                        _ if turns <= FEW && !has_loops[number] || self.stands_alone(template, lanes()) => {
+                        _ if turns <= MAX_SEPARATE && !has_loops[number]
+                            || self.stands_alone(template, lanes()) =>
+                        {
                             LoopForm::Unrolled
                         }
                         way => lanes().fold(way, |way, lane| way.and(period(lane), turns)),
                     };
-                    if ways[number] == LoopForm::Unrolled && turns > MOST_UNROLLED {
+                    if ways[number] == LoopForm::Unrolled && turns > MAX_UNROLLED {
                         return None;
                     }
                 }
@@ -278,11 +281,11 @@ impl<'a> Folder<'a> {
         Some(ways)
     }
 
-    /// Returns `true` if each turn's call has to be one of its own: of a persistent request, which is started
-    /// elsewhere, and where work of other sizes is to be told apart; and one with a number or more for each
-    /// of many ranks, which no turn has in common with another.
+    /// Returns `true` if each iteration's call has to be one of its own. That is a call of a persistent
+    /// request, which is started elsewhere, and one for which work of other sizes has to be kept apart. It is
+    /// also one with a number or more for each of many ranks, which no iteration has in common with another.
     fn stands_alone<'l>(&self, template: u32, mut lanes: impl Iterator<Item = &'l Lane<'l>>) -> bool {
-        if self.lengths[template as usize] > MOST_NUMBERS {
+        if self.lengths[template as usize] > MAX_NUMBERS {
             return true;
         }
         let template = self.template(template);
@@ -292,7 +295,7 @@ impl<'a> Folder<'a> {
         };
         let name = self.builder.functions.get(template.function).split(' ').next().unwrap_or_default();
         name.ends_with("_init")
-            || !self.builder.histograms.is_empty() && lanes.any(|lane| sizes(lane) > MOST_BITS)
+            || !self.builder.histograms.is_empty() && lanes.any(|lane| sizes(lane) > MAX_SIZE_BITS)
     }
 }
 
@@ -322,7 +325,7 @@ enum LoopForm {
 }
 
 impl LoopForm {
-    /// If something also comes again after so many turns.
+    /// Combines the form with one that recurs after so many iterations.
     fn and(self, period: u64, turns: u64) -> LoopForm {
         match self {
             LoopForm::Alike => LoopForm::Varying(period),

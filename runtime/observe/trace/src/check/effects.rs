@@ -1,4 +1,4 @@
-//! What calls add up to, so that turns of a loop which do the same are counted and not made.
+//! Effects of calls, added up, so that iterations of a loop which do the same are counted and not made.
 
 use super::{CallIdentity, Channel, Comm};
 use rustc_hash::FxHashMap;
@@ -126,7 +126,7 @@ impl Effects {
         }
     }
 
-    /// So many turns like this one, the last of which is so many calls behind it.
+    /// Returns the effects of so many iterations like this one, the last of which is so many calls behind it.
     pub(super) fn repeated(mut self, turns: u64, later: u64) -> Effects {
         for messages in self.channels.values_mut() {
             (messages.sent, messages.received) =

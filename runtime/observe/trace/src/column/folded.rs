@@ -188,7 +188,7 @@ impl FoldedItems {
         }
     }
 
-    /// Values with spaces between, loops as `3x(...)`.
+    /// Writes values with spaces between, loops as `3x(...)`.
     fn text(&self, text: &mut String) {
         for part in &self.parts {
             match part {
@@ -284,7 +284,7 @@ impl Folded {
         let (value, before) = self.parts.at(place)?;
         Some(if self.differences { before.wrapping_add(value) } else { value })
     }
-    /// All values in order; O(values).
+    /// Visits all values in order; O(values).
     pub fn each(&self, mut visit: impl FnMut(i64)) {
         let mut before = 0i64;
         self.parts.each(&mut |value| {

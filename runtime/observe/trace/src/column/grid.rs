@@ -12,19 +12,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The most values of a table.
-const MOST_TABLE: u64 = 1 << 20;
+const MAX_TABLE: u64 = 1 << 20;
 /// The most values that places are looked for.
-const MOST: usize = 1 << 24;
+const MAX_VALUES: usize = 1 << 24;
 /// Number of values, about, that are sampled first for regularity.
 const SAMPLE: usize = 4096;
 /// The most ranks whose places are looked for where they have one number each: to try all ways takes memory
 /// and time.
-const MOST_RANKS: usize = 1 << 16;
+const MAX_RANKS: usize = 1 << 16;
 /// The most tables, and sums that tell their places.
-const MOST_TERMS: usize = 2;
-const MOST_SUMS: usize = 2;
+const MAX_TERMS: usize = 2;
+const MAX_SUMS: usize = 2;
 /// The greatest factor in a sum.
-const MOST_FACTOR: i64 = 1 << 16;
+const MAX_FACTOR: i64 = 1 << 16;
 
 /// A sum of x, y and the turn, each times something, modulo something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,8 +76,8 @@ impl GridVector {
             ));
         }
         let count = reader.count(5, "tables")?;
-        if count > MOST_TERMS {
-            return reader.wrong(format!("{count} tables, where at most {MOST_TERMS} may be"));
+        if count > MAX_TERMS {
+            return reader.wrong(format!("{count} tables, where at most {MAX_TERMS} may be"));
         }
         let mut terms = Vec::with_capacity(count);
         for _ in 0..count {
@@ -133,7 +133,7 @@ impl GridVector {
         })
     }
 
-    /// All values in order; O(values).
+    /// Visits all values in order; O(values).
     pub fn each(&self, mut visit: impl FnMut(i64)) {
         let tables: Vec<Vec<i64>> = self
             .terms
@@ -155,8 +155,8 @@ impl GridVector {
 
 fn term(reader: &mut Reader) -> Result<TableTerm> {
     let count = reader.count(4, "sums")?;
-    if count == 0 || count > MOST_SUMS {
-        return reader.wrong(format!("a table by {count} sums, where 1 or {MOST_SUMS} may be"));
+    if count == 0 || count > MAX_SUMS {
+        return reader.wrong(format!("a table by {count} sums, where 1 or {MAX_SUMS} may be"));
     }
     let (mut sums, mut places) = (Vec::with_capacity(count), 1u64);
     for _ in 0..count {
@@ -164,8 +164,8 @@ fn term(reader: &mut Reader) -> Result<TableTerm> {
         let modulus = reader.number()?;
         places = places.saturating_mul(modulus);
         if places == 0
-            || places > MOST_TABLE
-            || factors.iter().any(|factor| factor.unsigned_abs() > MOST_FACTOR as u64)
+            || places > MAX_TABLE
+            || factors.iter().any(|factor| factor.unsigned_abs() > MAX_FACTOR as u64)
         {
             return reader.wrong("a table by sums that it cannot have");
         }
@@ -175,7 +175,7 @@ fn term(reader: &mut Reader) -> Result<TableTerm> {
     if kind > 1 {
         return reader.wrong(format!("{kind} is no kind of table"));
     }
-    let table = Folded::read(reader, kind == 1, MOST_TABLE)?;
+    let table = Folded::read(reader, kind == 1, MAX_TABLE)?;
     if table.len() != places {
         return reader
             .wrong(format!("a table of {} values, where its sums have {places} places", table.len()));
@@ -183,8 +183,8 @@ fn term(reader: &mut Reader) -> Result<TableTerm> {
     Ok(TableTerm { sums, table })
 }
 
-/// Values by place as [`GridVector::read`] reads them, with so many turns of each rank; `None` if ranks
-/// make no square or their places do not tell them.
+/// Encodes values by position as [`GridVector::read`] reads them, with so many iterations of each rank.
+/// Returns `None` if ranks make no square or the values do not follow from their positions.
 pub fn write(values: &[i64], turns: usize) -> Option<Vec<u8>> {
     let square = SquareValues::of(values, turns)?;
     let terms = square.is_regular().then(|| square.tables()).flatten()?;
@@ -216,14 +216,14 @@ impl<'a> SquareValues<'a> {
         let fits = side > 1
             && side * side == ranks
             && values.len() == ranks * turns
-            && values.len() <= MOST
-            && ranks as u64 <= MOST_TABLE
-            && (turns > 1 || ranks <= MOST_RANKS);
+            && values.len() <= MAX_VALUES
+            && ranks as u64 <= MAX_TABLE
+            && (turns > 1 || ranks <= MAX_RANKS);
         fits.then_some(SquareValues { values, side, turns })
     }
 
     /// Returns `true` if a fifth of the values are those of neighbours in some direction, or as far from one
-    /// as that from the next: else no places tell them, and to try all takes long.
+    /// as that from the next. Else they do not follow from positions, and to try all takes long.
     fn is_regular(&self) -> bool {
         let (side, turns) = (self.side, self.turns);
         let step = (self.values.len() / SAMPLE).max(1);
@@ -275,7 +275,7 @@ impl<'a> SquareValues<'a> {
     fn fill(&self, sums: &[GridSum], values: &[i64]) -> Option<Vec<i64>> {
         let places: u64 = sums.iter().map(|sum| sum.modulus).product();
         let mut table: Vec<Option<i64>> =
-            vec![None; usize::try_from(places).ok().filter(|&places| places as u64 <= MOST_TABLE)?];
+            vec![None; usize::try_from(places).ok().filter(|&places| places as u64 <= MAX_TABLE)?];
         for (at, &value) in self.places().zip(values) {
             if *table[TableTerm::place(sums, at) as usize].get_or_insert(value) != value {
                 return None;

@@ -47,7 +47,7 @@ fn a_loop_of_other_counts_is_another_item() {
     assert_eq!(folded("aaabaabaaab"), "(a)3b(a)2b(a)3b");
 }
 
-/// Nested loops with bodies of a few symbols.
+/// Generates nested loops with bodies of a few symbols.
 fn programs() -> impl Strategy<Value = Vec<u32>> {
     let leaf = prop::collection::vec(0u32..5, 1..5);
     leaf.prop_recursive(4, 400, 4, |inner| {

@@ -1,4 +1,4 @@
-//! Where blocks begin that have other lengths.
+//! Displacements of blocks that have other lengths.
 
 /// Returns the displacements of blocks that had lengths and displacements, and have other lengths: one behind
 /// the other, in the order in which they lay, from where the first was. Where no length changes none of them

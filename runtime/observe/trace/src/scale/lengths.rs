@@ -19,7 +19,7 @@ pub enum LengthSource {
 /// A number of a call that counts elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ElementCount {
-    /// Its place among the call's numbers.
+    /// The index among the call's numbers.
     pub count: usize,
     /// Bytes of an element.
     pub element: LengthSource,
@@ -111,7 +111,7 @@ impl CallSizes {
         Ok(lengths)
     }
 
-    /// The bytes that statuses tell of.
+    /// Adds the bytes of statuses.
     fn add_statuses(&mut self, template: &Template) {
         let mut at = 0;
         for field in &template.fields {

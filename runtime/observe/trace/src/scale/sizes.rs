@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The greatest count that functions without `_c` accept.
-const MOST: i64 = i32::MAX as i64;
+const MAX_INT_COUNT: i64 = i32::MAX as i64;
 
 /// Changes the sizes of all messages.
 pub fn change(trace: &mut Trace, resize: Resize) -> Result<(), String> {
@@ -64,7 +64,7 @@ impl CellValues {
     }
 }
 
-/// Why a call cannot have its size, and the place of the rank among those of the shape.
+/// The reason why a call cannot have its size, and the index of the rank among those of the shape.
 type Why = (usize, String);
 
 /// Rewrites calls, in the order in which shapes come upon them: that of the recorder, so that what does not
@@ -105,7 +105,7 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// In a loop with so many turns that differ.
+    /// Scales the nodes of a loop with so many iterations that differ.
     fn nodes(&mut self, nodes: &[Node], shape: usize, turns: usize) -> Result<Vec<Node>, String> {
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -176,7 +176,7 @@ impl<'t> CallResizer<'t> {
         for (at, &cell) in cells.iter().enumerate() {
             changed.push(if let Some(&element) = lengths.counts.get(&at) {
                 let (cell, most) = self.count(cell, known(cells, element))?;
-                if is_int && most > MOST {
+                if is_int && most > MAX_INT_COUNT {
                     return Err((0, format!("{most} elements are more than an int holds")));
                 }
                 cell
@@ -295,7 +295,7 @@ impl<'t> CallResizer<'t> {
         }
     }
 
-    /// The displacements of blocks, by their places.
+    /// Scales the displacements of blocks, by their indices.
     fn displacements(
         &mut self,
         cells: &[Cell],

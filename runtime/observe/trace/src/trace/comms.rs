@@ -127,8 +127,8 @@ impl Comms {
         Ok(groups)
     }
 
-    /// All that ranks have: the rank, its number for it, the rank in it, and what [`Comms::instance`] says;
-    /// O(members).
+    /// Visits all that ranks have: the rank, its number for it, the rank in it, and what [`Comms::instance`]
+    /// returns; O(members).
     pub fn each(&self, mut visit: impl FnMut(u32, u32, u32, (Instance, Instance, u32))) {
         for (number, numbered) in (1..).zip(&self.numbered) {
             let mut ranks = Vec::new();

@@ -14,13 +14,13 @@ pub const RANKS: u64 = (1 << 31) - 1;
 /// The most loops within loops: each has two turns at least, and nothing lasts for 2^64 calls.
 pub const DEEPEST: usize = 64;
 /// The most turns of a loop that varies: who goes through it looks at each.
-pub const MOST_TURNS: u64 = 1 << 16;
+pub const MAX_ITERATIONS: u64 = 1 << 16;
 /// The most values of a column that has one for each rank and turn.
-pub const MOST_VALUES: u64 = 1 << 28;
+pub const MAX_VALUES: u64 = 1 << 28;
 /// So many kinds of a place may be named, or as many as there are calls.
 const MIN_KINDS: usize = 65;
 /// The most calls of all loops that vary, as a rank comes upon them one by one.
-pub const MOST_VARYING: u64 = 1 << 22;
+pub const MAX_VARYING_CALLS: u64 = 1 << 22;
 
 fn texts(reader: &mut Reader) -> Result<Vec<String>> {
     let count = reader.count(1, "names")?;
@@ -48,13 +48,13 @@ pub fn contents(bytes: &[u8], version: u8) -> Result<Trace> {
     let reader = &mut Reader::new(bytes);
     let functions = labels(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
     let (sites, names) = (labels(reader)?, texts(reader)?);
-    let count = reader.count(NamedDatatype::LEAST, "datatypes")?;
+    let count = reader.count(NamedDatatype::MIN_BYTES, "datatypes")?;
     let types = (0..count).map(|_| NamedDatatype::read(reader, names.len())).collect::<Result<Vec<_>>>()?;
     let ranks = reader.number()?;
     if ranks == 0 || ranks > RANKS {
         return reader.wrong(format!("{ranks} ranks, where 1 to {RANKS} may be"));
     }
-    let most = ranks.max(MOST_VALUES);
+    let most = ranks.max(MAX_VALUES);
     let columns =
         (0..reader.count(2, "columns")?).map(|_| Column::read(reader, most)).collect::<Result<Vec<_>>>()?;
     let ends = [functions.len(), sites.len(), names.len(), types.len()];
@@ -191,9 +191,9 @@ fn shape(reader: &mut Reader, trace: &Trace, version: u8) -> Result<Vec<Node>> {
                 let varies = begin == step::VARYING;
                 match count {
                     Cell::Same(count) if count < 1 => return reader.wrong("a loop without a turn"),
-                    Cell::Same(count) if varies && count as u64 > MOST_TURNS => {
+                    Cell::Same(count) if varies && count as u64 > MAX_ITERATIONS => {
                         return reader.wrong(format!(
-                            "a loop that varies over {count} turns, where at most {MOST_TURNS} may be"
+                            "a loop that varies over {count} turns, where at most {MAX_ITERATIONS} may be"
                         ));
                     }
                     Cell::Column(_) if varies => {
@@ -232,8 +232,8 @@ fn sizes(reader: &Reader, trace: &Trace) -> Result<Vec<u64>> {
     }
 }
 
-/// Each column has a number for each rank of the shapes that it is used in, and turn of a loop that varies;
-/// and loops have a turn for each.
+/// Checks that each column has a number for each rank of the shapes that it is used in, and iteration of a
+/// loop that varies; and that loops have an iteration for each.
 fn check_columns(reader: &Reader, trace: &Trace) -> Result<()> {
     let mut calls = Vec::new();
     for (_, cells) in &trace.calls {
@@ -304,8 +304,10 @@ impl TraceValidator<'_> {
                     .reader
                     .wrong(format!("a column has {length} numbers, where {size} ranks need {needed}"));
             }
-            if self.varying > MOST_VARYING {
-                return self.reader.wrong(format!("loops that vary have more than {MOST_VARYING} calls"));
+            if self.varying > MAX_VARYING_CALLS {
+                return self
+                    .reader
+                    .wrong(format!("loops that vary have more than {MAX_VARYING_CALLS} calls"));
             }
             if let Node::Loop { body, count, varies } = node {
                 let turns = if let (Cell::Same(count), true) = (count, varies) { *count as u64 } else { 1 };

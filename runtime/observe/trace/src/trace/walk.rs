@@ -1,4 +1,4 @@
-//! What one rank does: its loops and calls with its own numbers, and its calls one at a time.
+//! Acts of one rank: its loops and calls with its own numbers, and its calls one at a time.
 
 use super::{Cell, Node, Trace};
 use crate::template::{Position, Template};
@@ -113,7 +113,7 @@ impl<'a> RankView<'a> {
         self.acts.get_or_init(|| self.acts_of(self.nodes, 0))
     }
 
-    /// In a turn of the loop around.
+    /// Returns the acts in an iteration of the loop around.
     fn acts_of(&self, nodes: &[Node], turn: u32) -> Vec<Act> {
         let mut acts = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -129,7 +129,7 @@ impl<'a> RankView<'a> {
         acts
     }
 
-    /// The turns of a loop that varies, those side by side that are alike as a loop.
+    /// Adds the iterations of a loop that varies, those side by side that are alike as a loop.
     fn add_runs(&self, turns: u64, body: &[Node], acts: &mut Vec<Act>) {
         let numbers = |call: u32, turn: u64| self.event(Made { call, turn: turn as u32 }).numbers;
         let alike = |turn: u64, other: u64| {

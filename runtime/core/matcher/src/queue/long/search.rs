@@ -1,4 +1,4 @@
-//! What is asked of a queue with an index: the first that fits, and the best of all sources.
+//! Searches of a queue with an index: for the first that fits, and the best of all sources.
 
 use super::{ANY, Chain, Long, Order, key, slot};
 use crate::envelope::{Envelope, Pattern};
@@ -31,8 +31,8 @@ impl Long {
         self.entries.get(at as usize).map(|entry| (entry.node, at))
     }
 
-    /// The queue will be searched for this envelope, or appended behind: asks for where its chain is, and
-    /// answers that.
+    /// Prefetches the slot with the chain of a queue that will be searched for this envelope, or appended
+    /// behind. Returns the slot.
     #[inline(always)]
     pub fn approach_table(&self, message: &Envelope) -> u32 {
         let at = slot(&(message.context, message.source, message.tag as u32), self.table.len());

@@ -10,7 +10,7 @@ use rank::Addr;
 use schedule::Kind;
 
 impl Mpi {
-    /// `MPI_Barrier`.
+    /// Implements `MPI_Barrier`.
     #[inline(always)]
     pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
         if mode == Mode::Entering {
@@ -27,7 +27,7 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Bcast`.
+    /// Implements `MPI_Bcast`.
     #[inline(always)]
     pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
         if mode == Mode::Entering {
@@ -52,7 +52,7 @@ impl Mpi {
         )
     }
 
-    /// `MPI_Gather` and `MPI_Gatherv`.
+    /// Implements `MPI_Gather` and `MPI_Gatherv`.
     #[inline(always)]
     pub fn gather(
         &self,
@@ -65,7 +65,7 @@ impl Mpi {
         self.whole(mode, |mode| self.enter(|entrance| entrance.join_gather(send, receive, root, comm, mode)))
     }
 
-    /// `MPI_Scatter` and `MPI_Scatterv`.
+    /// Implements `MPI_Scatter` and `MPI_Scatterv`.
     #[inline(always)]
     pub fn scatter(
         &self,
@@ -78,7 +78,7 @@ impl Mpi {
         self.whole(mode, |mode| self.enter(|entrance| entrance.join_scatter(send, receive, root, comm, mode)))
     }
 
-    /// `MPI_Allgather` and `MPI_Allgatherv`.
+    /// Implements `MPI_Allgather` and `MPI_Allgatherv`.
     #[inline(always)]
     pub fn allgather(
         &self,
@@ -100,7 +100,7 @@ impl Mpi {
         )
     }
 
-    /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
+    /// Implements `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     #[inline(always)]
     pub fn alltoall(
         &self,

@@ -65,7 +65,7 @@ impl Mpi {
         }))
     }
 
-    /// `MPI_Reduce`.
+    /// Implements `MPI_Reduce`.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     pub fn reduce(
@@ -81,7 +81,7 @@ impl Mpi {
         self.reduction_of(Kind::Reduce, send, receive, elements, op, root, comm, mode)
     }
 
-    /// `MPI_Allreduce`.
+    /// Implements `MPI_Allreduce`.
     #[inline(always)]
     pub fn allreduce(
         &self,
@@ -95,7 +95,7 @@ impl Mpi {
         self.reduction_of(Kind::Allreduce, send, receive, elements, op, 0, comm, mode)
     }
 
-    /// `MPI_Scan`.
+    /// Implements `MPI_Scan`.
     #[inline(always)]
     pub fn scan(
         &self,
@@ -109,7 +109,7 @@ impl Mpi {
         self.reduction_of(Kind::Scan, send, receive, elements, op, 0, comm, mode)
     }
 
-    /// `MPI_Exscan`.
+    /// Implements `MPI_Exscan`.
     #[inline(always)]
     pub fn exscan(
         &self,
@@ -127,7 +127,7 @@ impl Mpi {
         })
     }
 
-    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+    /// Implements `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     pub fn reduce_scatter(

@@ -161,8 +161,9 @@ fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<BusyLink> {
     used.iter().take(BUSIEST).map(busy).collect()
 }
 
-/// Cells of a row where nothing says how they belong together: the smallest divisor of their number that is
-/// no less than its root, if rows are no more than four times as long as there are rows then, else the root.
+/// Returns the cells of a row where nothing says how they belong together. It is the smallest divisor of
+/// their number that is no less than its root, if rows are no more than four times as long as there are rows
+/// then. Else it is the root.
 fn near_square(cells: u32) -> u32 {
     let root = (1..).find(|side| side * side >= cells).unwrap_or(1);
     (root..=2 * root).find(|side| cells.is_multiple_of(*side)).unwrap_or(root)

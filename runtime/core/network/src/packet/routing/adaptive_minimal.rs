@@ -5,9 +5,9 @@ use crate::packet::port::Packet;
 use crate::packet::topology::torus::{PacketTorus, dimension_order};
 use std::sync::Arc;
 
-/// Duato's protocol ("A new theory of deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993)
-/// with virtual channel 0 as the escape: it follows dimension order, with the bubble rule on rings (Puente et
-/// al., "The adaptive bubble router", JPDC 2001).
+/// Duato's protocol with virtual channel 0 as the escape ("A new theory of deadlock-free adaptive routing in
+/// wormhole networks", IEEE TPDS 1993). The escape follows dimension order, with the bubble rule on rings
+/// (Puente et al., "The adaptive bubble router", JPDC 2001).
 ///
 /// An adaptive channel is taken only with its credit in hand, so that nothing is ever waited for but the
 /// escape or a link.

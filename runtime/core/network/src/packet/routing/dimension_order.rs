@@ -13,9 +13,9 @@ pub(crate) enum RingRule {
     /// channel is enough.
     Bubble,
     /// Upper virtual channels for packets whose way around the ring passes the link that closes it, lower
-    /// ones for the others (Dally and Seitz 1987; chosen on entering the ring as in BookSim2, so that both
-    /// carry about as much). Lower ones never pass that link, and shortest ways that do never pass the one
-    /// opposite to it, so that neither closes a cycle. Two are needed.
+    /// ones for the others (Dally and Seitz 1987). The channel is chosen on entering the ring as in BookSim2,
+    /// so that both carry about as much. Lower ones never pass that link, and shortest ways that do never
+    /// pass the one opposite to it, so that neither closes a cycle. Two are needed.
     Dateline,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Shortest paths as [`super::minimal`] takes them, in the lower set of virtual channels before the global
 /// link, in the upper one on it and after it, as in BookSim2's `min_dragonflynew`.
 ///
-/// Two sets are enough where `minimal` has three, one for each link of a path: a local link of the lower set
+/// Two sets are enough where `minimal` has three, one for each link of a path. A local link of the lower set
 /// leads to a global link, one of the upper set to an endpoint, so that no cycle of waiting can close. A path
 /// within a group has no global link and stays in the lower set.
 pub(crate) struct GroupMinimal(pub(crate) Arc<Dragonfly>);

@@ -33,9 +33,10 @@ impl Routing for LineOrder {
     }
 }
 
-/// By a router chosen at random, in dimension order to it and from it: the lower half of the virtual channels
-/// on the way there, the upper half after it, each free of cycles by itself (BookSim2's `valiant` on its
-/// flattened butterfly). A packet that comes by its destination's router on the way there is delivered.
+/// By a router chosen at random, in dimension order to it and from it. The lower half of the virtual channels
+/// serves the way there, the upper half the way after it, each free of cycles by itself (BookSim2's `valiant`
+/// on its flattened butterfly). A packet that comes by its destination's router on the way there is
+/// delivered.
 pub(crate) struct LineValiant(pub(crate) Arc<HyperX>);
 
 impl Routing for LineValiant {

@@ -9,8 +9,8 @@ use crate::packet::topology::Paths;
 use std::sync::Arc;
 
 /// Progressive adaptive routing (Jiang, Kim and Dally, "Indirect adaptive routing on large scale
-/// interconnection networks", ISCA 2009): a packet on the minimal path may still turn to a detour while it is
-/// in its source's group. Once turned it keeps to it.
+/// interconnection networks", ISCA 2009). A packet on the minimal path may still change to a detour while it
+/// is in its source's group. Then it keeps to it.
 pub(crate) struct Progressive {
     paths: Arc<dyn Paths>,
     links: u32,

@@ -8,9 +8,9 @@ use crate::packet::topology::{Neighbor, Paths};
 use std::sync::Arc;
 
 /// Universal globally-adaptive load-balanced routing (Singh, "Load-balanced routing in interconnection
-/// networks", 2005; for the dragonfly Kim et al., ISCA 2008): minimal if `q_m h_m <= q_v h_v + bias`, q the
-/// bytes queued before the packet, those that only fly over a link not counted, and h the links of each path.
-/// At a tie minimal.
+/// networks", 2005; for the dragonfly Kim et al., ISCA 2008). A packet goes minimally if `q_m h_m <= q_v
+/// h_v + bias`. Here q are the bytes queued before the packet, those that only fly over a link not counted,
+/// and h the links of each path. At a tie it goes minimally.
 pub(crate) struct Ugal {
     paths: Arc<dyn Paths>,
     links: u32,

@@ -1,9 +1,9 @@
 //! Wormhole switching: an input-queued router with virtual channels that works flit by flit (Dally,
-//! "Virtual-channel flow control", IEEE TPDS 3, 1992; with the allocators of BookSim2: Jiang et al., "A
+//! "Virtual-channel flow control", IEEE TPDS 3, 1992). It has the allocators of BookSim2 (Jiang et al., "A
 //! detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013).
 //!
 //! In each step of its clock a router gives free virtual channels of its outputs to packets at the head of
-//! its inputs' virtual channels, and matches inputs with outputs for the flits of packets that had theirs
+//! its inputs' virtual channels. It matches inputs with outputs for the flits of packets that had theirs
 //! before. Both by one iteration of iSLIP. A packet owns its output's virtual channel until its tail has
 //! left. A step costs O(ports x virtual channels).
 

@@ -6,8 +6,8 @@ use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling
-/// datacenters" (HiPINEB 2017): in each of `g` groups `a` leaf routers with `p` endpoints, each cabled to all
-/// `a` spine routers, which have `h` global links.
+/// datacenters" (HiPINEB 2017). Each of `g` groups has `a` leaf routers with `p` endpoints, each cabled to
+/// all `a` spine routers, which have `h` global links.
 ///
 /// Routers of a group: leaves, then spines. Ports of a leaf: a spines, p endpoints; of a spine: a leaves, h
 /// global links, arranged as in [`super::dragonfly`].

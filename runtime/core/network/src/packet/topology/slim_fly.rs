@@ -5,10 +5,10 @@ use super::{Neighbor, Topology};
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
-/// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the
-/// McKay-Miller-Širáň graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2 routers of degree
-/// (3q - d)/2 (for d = 0 Hafner, "Geometric realisation of the graphs of McKay-Miller-Širáň", J. Comb. Theory
-/// B 90, 2004). Sums and products are those of the field of q elements.
+/// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B.
+/// These are the McKay-Miller-Širáň graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2
+/// routers of degree (3q - d)/2. For d = 0 see Hafner, "Geometric realisation of the graphs of
+/// McKay-Miller-Širáň" (J. Comb. Theory B 90, 2004). Sums and products are those of the field of q elements.
 ///
 /// Router (s, x, y) is number s*q^2 + x*q + y. (0,x,y)-(0,x,y') if y-y' in X; (1,m,c)-(1,m,c') if c-c' in X';
 /// (0,x,y)-(1,m,c) if y = mx + c. Ports: the members of X (or X') ascending, q across, then `p` endpoints.

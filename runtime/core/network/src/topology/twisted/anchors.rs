@@ -4,10 +4,10 @@
 //! its ends' coordinates differ. So what a prefix of a path can reach is described by *anchors*: an endpoint
 //! and the hops to it, from which every other endpoint is a walk away.
 //!
-//! Crossing a seam takes an anchor to at most two others: dimension k must be walked to its seam, and the
-//! shift of the target dimension cuts that in two pieces, each of which moves as a whole: the anchor's own
-//! piece with the anchor in it, the other piece entered at its nearest end. All other walking can be left for
-//! later.
+//! Crossing a seam takes an anchor to at most two others. Dimension k must be walked to its seam, and the
+//! shift of the target dimension cuts that in two pieces, each of which moves as a whole. The anchor's own
+//! piece moves with the anchor in it, the other piece is entered at its nearest end. All other walking can be
+//! left for later.
 //!
 //! A shortest path is therefore a shortest path over anchors plus a last walk, found by A* over the few
 //! anchors that exist instead of all endpoints.

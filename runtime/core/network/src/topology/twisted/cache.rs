@@ -11,8 +11,8 @@ const PARTNERS: u64 = 16;
 
 /// A direct-mapped table of pairs: 16 slots for an endpoint, 512 KiB at least and 32 MiB at most.
 ///
-/// A pair is scrambled one to one into 64 bits, of which the low ones choose the slot and the rest are
-/// kept in it beside the hop count; so a hit is never another pair's.
+/// A pair is scrambled one to one into 64 bits. The low ones choose the slot and the rest are kept in it
+/// beside the hop count, so that a hit is never another pair's.
 #[derive(Debug)]
 pub(super) struct PairCache {
     /// The pair's rest and one more than its hop count; 0 holds nothing.

@@ -59,7 +59,7 @@ impl Map {
     pub fn extent(&self) -> i64 {
         self.bounds().1 - self.bounds().0
     }
-    /// Displacement of every data byte of `count` instances, in packed order.
+    /// Returns the displacement of every data byte of `count` instances, in packed order.
     pub fn bytes(&self, count: u64) -> impl Iterator<Item = i64> + '_ {
         let extent = self.extent();
         (0..count as i64).flat_map(move |i| {
@@ -73,7 +73,7 @@ impl Map {
     }
 }
 
-/// Random specs, nested up to three deep.
+/// Generates random specs, nested up to three deep.
 pub fn spec() -> impl Strategy<Value = Spec> {
     let leaf =
         prop_oneof![Just(INT), Just(DOUBLE), Just(CHAR), Just(SHORT), Just(DOUBLE_INT)].prop_map(Spec::Named);

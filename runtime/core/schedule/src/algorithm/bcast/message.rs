@@ -1,4 +1,4 @@
-//! What a broadcast sends.
+//! Messages of a broadcast.
 
 use super::super::parts::{input, output};
 use crate::{Member, Slice};

@@ -22,7 +22,7 @@ struct SplitBinary {
     segments: u32,
 }
 
-/// Linear where a half would be empty.
+/// Builds the split binary tree; linear where a half would be empty.
 pub(in super::super) fn split_binary(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     if shape.bytes < 2 {
         return linear(shape, parameters);
@@ -56,7 +56,8 @@ impl SplitBinary {
     fn rank(&self, position: u32) -> u32 {
         add(position, self.root, self.size)
     }
-    /// The other member of the pair; the last one of an even size has none and hears from the root.
+    /// Exchanges halves with the other member of the pair; the last one of an even size has none and hears
+    /// from the root.
     fn exchange(&self, position: u32, whole: Slice, steps: &mut Vec<Step>) {
         let alone = self.size.is_multiple_of(2);
         let last = self.size - 1;

@@ -52,7 +52,8 @@ pub(in super::super) fn knomial(shape: &Shape, parameters: &Parameters) -> Rc<dy
     build("knomial", Tree::Knomial { radix: parameters.fanout(4) }, shape, parameters)
 }
 
-/// The last member is the tree's root and sends the result on to the root of the operation.
+/// Builds an in-order binary tree, whose root is the last member and sends the result on to the root of the
+/// operation.
 pub(in super::super) fn in_order_binary(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     build("in-order-binary", Tree::InOrder, shape, parameters)
 }

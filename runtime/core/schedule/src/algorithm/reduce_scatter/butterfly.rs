@@ -73,7 +73,7 @@ impl Butterfly {
         }
     }
 
-    /// Every block goes from where it was reduced to its member.
+    /// Sends every block from where it was reduced to its member.
     fn deliver(&self, member: &Member, steps: &mut Vec<Step>) {
         let result = |rank: u32| scratch(member.send.offset(rank), member.send.bytes(rank));
         if let Some(position) = self.fold.position(member.rank) {

@@ -1,6 +1,7 @@
-//! MPICH's decisions on nodes of several ranks before it looks at sizes alone: the ch3 device of 3.2
-//! (3.2.1, src/mpi/coll) and 3.3 (3.3.2, the `*_intra_auto` functions), and the ch4 device from 3.4 on
-//! (maint/tuning/coll/ch4/generic.json, the same rules in 3.4, 4.0, 4.1, 4.2, 4.3 and 5.0).
+//! MPICH's decisions on nodes of several ranks before it looks at sizes alone. They are those of the ch3
+//! device of 3.2 (3.2.1, src/mpi/coll) and 3.3 (3.3.2, the `*_intra_auto` functions), and of the ch4 device
+//! from 3.4 on. That has the same rules in 3.4, 4.0, 4.1, 4.2, 4.3 and 5.0
+//! (maint/tuning/coll/ch4/generic.json).
 //!
 //! Inside a node ch4 copies through shared memory after the first calls. Here a node's stage takes the
 //! messages of the first ones.

@@ -61,7 +61,7 @@ fn outputs(
     (planes.iter().flat_map(rows).collect(), faults)
 }
 
-/// Not associative: the result tells who was reduced with whom.
+/// Hashes both operands into `right`. It is not associative: the result shows who was reduced with whom.
 fn hash(left: &[u8], right: &mut [u8]) {
     for (left, right) in left.iter().zip(right) {
         *right = left.wrapping_mul(31).wrapping_add(right.wrapping_mul(17)).rotate_left(3) ^ 0x5a;

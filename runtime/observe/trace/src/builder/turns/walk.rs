@@ -2,9 +2,9 @@
 //! through what was recorded, beside the steps of the group.
 
 use super::layout::{LoopNest, nested, run_of, said_in};
-use super::{Folder, MOST_LOOKED_AT};
+use super::{Folder, MAX_VISITED_CALLS};
 use crate::builder::shapes::Step;
-use crate::trace::MOST_TURNS;
+use crate::trace::MAX_ITERATIONS;
 
 /// Numbers of one call of a group by iteration of the enclosing loop: run lengths, each with its numbers.
 pub type Lane<'a> = Vec<(u64, &'a [i64])>;
@@ -103,10 +103,10 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
         Ok(())
     }
 
-    /// The next call says these numbers.
+    /// Takes the numbers of the next call.
     fn call(&mut self, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let looked_at = self.folder.looked_at.replace(self.folder.looked_at.get() + 1);
-        if looked_at > MOST_LOOKED_AT {
+        if looked_at > MAX_VISITED_CALLS {
             return Err(None);
         }
         let (place, turn) = *self.levels.last().expect("never empty");
@@ -119,8 +119,8 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
         Ok(())
     }
 
-    /// A call says these numbers in so many turns of the loop around: for the first time, or again as the
-    /// loops around that one go on.
+    /// Takes the numbers of a call in so many iterations of the loop around: for the first time, or again as
+    /// the loops around that one go on.
     fn say(&mut self, call: usize, turn: u64, turns: u64, numbers: &'a [i64]) -> Result<(), Option<usize>> {
         let is_first = self.levels[..self.levels.len() - 1].iter().all(|&(_, turn)| turn == 0);
         let lane = &mut self.lanes[call];
@@ -129,7 +129,7 @@ impl<'f, 'a> ClassWalk<'f, 'a> {
                 Some((count, said)) if *said == numbers => *count += turns,
                 _ => lane.push((turns, numbers)),
             }
-            return if lane.len() == 1 || turn + turns <= MOST_TURNS { Ok(()) } else { Err(None) };
+            return if lane.len() == 1 || turn + turns <= MAX_ITERATIONS { Ok(()) } else { Err(None) };
         }
         match run_of(lane, turn) {
             Some((end, said)) if said == numbers && turn + turns <= end => Ok(()),

@@ -240,14 +240,21 @@ fn command(
         return Ok(words);
     }
     // The loader looks symbols up in link order, and libxsim must come before the C library to take main
-    // over.
-    let at = args.iter().position(|arg| arg == "-lc").unwrap_or(args.len());
+    // over, and before libgfortran for its units. That library stands wherever gfortran finds `-lm`.
+    let ends_ours = |arg: &OsString| {
+        arg == "-lc" || language == Language::Fortran && ["-lm", "-lgfortran"].iter().any(|name| arg == name)
+    };
+    let at = args.iter().position(ends_ours).unwrap_or(args.len());
     words.extend_from_slice(&args[..at]);
     if ends_static(&args[..at]) {
         words.push("-Wl,-Bdynamic".into());
     }
     words.extend(link_flags(layout));
     words.extend_from_slice(&args[at..]);
+    if at < args.len() {
+        // For what comes behind, where the linker takes only libraries that something before them needs.
+        words.push("-lxsim".into());
+    }
     Ok(words)
 }
 
@@ -368,10 +375,14 @@ mod tests {
     use super::*;
 
     fn words(args: &[&str]) -> Vec<String> {
-        let layout =
-            InstallLayout { library: "/l".into(), include: "/i".into(), share: "/s".into(), modules: None };
+        words_of(Language::C, "/i", args)
+    }
+
+    fn words_of(language: Language, include: &str, args: &[&str]) -> Vec<String> {
+        let (library, include) = ("/l".into(), include.into());
+        let layout = InstallLayout { library, include, share: "/s".into(), modules: None };
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        let words = command(Language::C, &args, links(&args), &layout).unwrap().into_iter().skip(1);
+        let words = command(language, &args, links(&args), &layout).unwrap().into_iter().skip(1);
         words
             .map(|word| word.into_string().unwrap())
             .filter(|word| word != "-fstack-clash-protection")
@@ -396,6 +407,20 @@ mod tests {
     fn the_library_comes_before_an_explicit_c_library() {
         let words = words(&["a.o", "-lc"]);
         assert!(words.iter().position(|w| w == "-lxsim") < words.iter().position(|w| w == "-lc"));
+    }
+
+    #[test]
+    fn the_library_comes_before_fortrans_wherever_gfortran_puts_that() {
+        let include = std::env::temp_dir().join(format!("xsim-compile-{}", std::process::id()));
+        std::fs::create_dir_all(&include).unwrap();
+        std::fs::write(include.join("mpif.h"), "").unwrap();
+        for library in ["-lm", "-lgfortran"] {
+            let words = words_of(Language::Fortran, include.to_str().unwrap(), &["a.o", library, "b.a"]);
+            let at = |word: &str| words.iter().position(|other| other == word).unwrap();
+            assert!(at("-lxsim") < at(library), "{words:?}");
+            assert_eq!(words.last().unwrap(), "-lxsim", "{words:?}");
+        }
+        std::fs::remove_dir_all(&include).unwrap();
     }
 
     #[test]

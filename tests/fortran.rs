@@ -199,6 +199,21 @@ fn the_example_hello_keeps_a_common_block_for_each_rank() {
 }
 
 #[test]
+fn a_fortran_source_runs_without_a_compiler_line_and_with_the_mathematical_library() {
+    let output = common::command(&["run", "-n", "4", "--quiet", "examples/fortran/pi.f90"])
+        .current_dir(common::root())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        text,
+        "pi is 3.14159265 with 100000 intervals\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
 fn the_examples_pi_and_heat_give_the_same_result_on_any_number_of_ranks() {
     let (pi, heat) = (built("examples/fortran/pi.f90"), built("examples/fortran/heat.f90"));
     for ranks in [1, 4, 64] {

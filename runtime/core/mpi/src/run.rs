@@ -110,7 +110,8 @@ pub fn uncharged(rank: u32) -> String {
     format!(
         "rank {rank} starts a thread (OpenMP, std::thread), and what it computes takes no virtual time: of a \
          rank only the thread that runs main is measured; run one rank a process, which measures all threads \
-         (mpirun -np N PROGRAM -xsim-one-rank), or charge the work with xsim_compute"
+         (mpirun -np N PROGRAM -xsim-one-rank, and \
+         OMP_WAIT_POLICY=passive or a core for each thread), or charge the work with xsim_compute"
     )
 }
 

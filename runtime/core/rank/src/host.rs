@@ -5,8 +5,7 @@
 //! preempted is not billed to the rank.
 //!
 //! The effects of a preemption, switches and caches that another process has filled, are CPU time of the
-//! thread. So an interval that was interrupted is taken to last as long as the last undisturbed one that
-//! ended in the same function, if the rest can come from that.
+//! thread. So an interval says that it was preempted.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take
 //! some ten nanoseconds, one in seventeen of each function is measured; the others are taken to last as long
@@ -28,11 +27,8 @@ use engine::Span;
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 25_000;
 
-/// The thread was interrupted within an interval that took so much more than its CPU time.
-const INTERRUPTED_NS: u64 = 15_000;
-
-/// CPU time that an interruption adds to the interval at most.
-const MAX_AFTERMATH_NS: u64 = 150_000;
+/// Another process ran within an interval that took so much more than its CPU time.
+const PREEMPTED_NS: u64 = 15_000;
 
 /// Start of an interval that has not begun: no clock reading reaches it.
 const PAUSED: u64 = u64::MAX / 2;
@@ -51,8 +47,6 @@ const MEAN_BITS: u32 = 8;
 const SCALE_BITS: u32 = 20;
 /// Functions that are kept apart: of more, some share an entry.
 const PLACES: usize = 256;
-/// The entry of intervals that end otherwise than in a call.
-const NO_FUNCTION: u16 = PLACES as u16 - 1;
 
 /// Mean duration of a function's brief calls.
 #[derive(Clone, Copy, Default, Debug)]
@@ -65,8 +59,15 @@ struct Mean {
     brief: u8,
     /// Ticks that one took on the average, with a reading, times 2^8.
     ticks: u32,
-    /// Ticks of the last interval of a rank that such a call ended, and that was not long.
-    undisturbed: u32,
+}
+
+/// An interval of a rank's own code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MeasuredInterval {
+    /// Virtual time of it, without that of other processes.
+    pub span: Span,
+    /// `true` if another process ran meanwhile: some of the CPU time may be that one's doing.
+    pub preempted: bool,
 }
 
 /// Measures one interval after the other on the simulating thread.
@@ -275,17 +276,17 @@ impl HostClock {
 
     /// The interval ends; returns its virtual time, preemption not counted.
     #[inline]
-    pub fn stop(&mut self) -> Span {
-        self.stop_at(ticks_when_done(), NO_FUNCTION)
+    pub fn stop(&mut self) -> MeasuredInterval {
+        self.stop_at(ticks_when_done())
     }
 
     /// The interval ends as `function` is entered; returns its virtual time.
     #[inline]
-    pub fn enter(&mut self, function: u16) -> Span {
+    pub fn enter(&mut self, function: u16) -> MeasuredInterval {
         let mean = &self.means[usize::from(function) % PLACES];
         // One that will be measured waits, or its mean would have in it what is left of the rank's work.
         let waits = mean.left == 0 || mean.brief < LIKELY;
-        self.stop_at(if waits { ticks_when_done() } else { ticks() }, function)
+        self.stop_at(if waits { ticks_when_done() } else { ticks() })
     }
 
     /// The call that ended the interval begins only now: the simulator was busy with the interval.
@@ -294,26 +295,23 @@ impl HostClock {
     }
 
     #[inline]
-    fn stop_at(&mut self, now: u64, function: u16) -> Span {
+    fn stop_at(&mut self, now: u64) -> MeasuredInterval {
         self.stopped = now;
-        let Some(took) = now.checked_sub(self.started) else {
-            self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
-            return Span::ZERO;
+        let span = match now.checked_sub(self.started) {
+            Some(took) if took > self.short => return self.checked(now, took),
+            Some(took) => Span::from_ps((took * self.virtual_scale) >> SCALE_BITS),
+            None => {
+                self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
+                Span::ZERO
+            }
         };
-        let undisturbed = &mut self.means[usize::from(function) % PLACES].undisturbed;
-        if took <= self.short {
-            *undisturbed = took.min(u64::from(u32::MAX)) as u32;
-            Span::from_ps((took * self.virtual_scale) >> SCALE_BITS)
-        } else {
-            let undisturbed = u64::from(*undisturbed);
-            self.checked(now, took, undisturbed)
-        }
+        MeasuredInterval { span, preempted: false }
     }
 
     /// The CPU clock was last read at most `stale` before the interval began, and the thread is
     /// taken to have run in between: what is left of the CPU time used since is the interval's.
     #[cold]
-    fn checked(&mut self, now: u64, took: u64, undisturbed: u64) -> Span {
+    fn checked(&mut self, now: u64, took: u64) -> MeasuredInterval {
         let cpu = kernel_ns(self.cpu);
         let used = cpu.saturating_sub(self.cpu_ns);
         let before = self.ns(self.started.saturating_sub(self.cpu_at));
@@ -321,18 +319,16 @@ impl HostClock {
         let (excluded, excluded_cpu) = excluded::between(self.started, now);
         let took = self.ns(took.saturating_sub(excluded));
         let cpu = used.saturating_sub(before).saturating_sub(excluded_cpu);
-        let span = Span::from_ns(undone(took, cpu, self.ns(undisturbed)));
-        if self.factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * self.factor) as u64) }
+        let span = Span::from_ns(took.min(cpu));
+        MeasuredInterval {
+            span: if self.factor == 1.0 {
+                span
+            } else {
+                Span::from_ps((span.as_ps() as f64 * self.factor) as u64)
+            },
+            preempted: took.saturating_sub(cpu) >= PREEMPTED_NS,
+        }
     }
-}
-
-/// Returns the nanoseconds of an interval of which its wall time, its CPU time and the length of the last
-/// undisturbed one of its kind are known: without what an interruption added.
-fn undone(wall: u64, cpu: u64, undisturbed: u64) -> u64 {
-    if wall.saturating_sub(cpu) < INTERRUPTED_NS {
-        return wall.min(cpu);
-    }
-    cpu.min(undisturbed.max(cpu.saturating_sub(MAX_AFTERMATH_NS)))
 }
 
 impl Default for HostClock {
@@ -351,12 +347,12 @@ mod tests {
         clock.start();
         let begun = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         while kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID) - begun < 5_000_000 {}
-        let busy = clock.stop().as_ps() / 1000;
+        let busy = clock.stop().span.as_ps() / 1000;
         assert!((4_000_000..20_000_000).contains(&busy), "{busy} ns");
         clock.start();
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let slept = clock.stop().as_ps() / 1000;
-        assert!(slept < 5_000_000, "{slept} ns");
+        let slept = clock.stop();
+        assert!(slept.preempted && slept.span.as_ps() < 5_000_000_000, "{slept:?}");
     }
 
     #[test]
@@ -368,25 +364,13 @@ mod tests {
         };
         clock.start();
         (0..3).for_each(|_| exclude(spin));
-        let of_simulator = clock.stop().as_ps() / 1000;
+        let of_simulator = clock.stop().span.as_ps() / 1000;
         assert!(of_simulator < 2_000_000, "{of_simulator} ns");
         // What was excluded before is not taken off the next one.
         clock.start();
         spin();
-        let of_rank = clock.stop().as_ps() / 1000;
+        let of_rank = clock.stop().span.as_ps() / 1000;
         assert!((4_000_000..20_000_000).contains(&of_rank), "{of_rank} ns");
-    }
-
-    #[test]
-    fn what_an_interruption_leaves_behind_is_charged_as_an_undisturbed_interval() {
-        // Not interrupted: the lesser of wall and CPU time, however long the last one was.
-        assert_eq!(undone(40_000, 39_000, 10_000), 39_000);
-        assert_eq!(undone(39_000, 40_000, 10_000), 39_000);
-        // Interrupted, and what is more than the last one can be the interruption's.
-        assert_eq!(undone(4_050_000, 80_000, 10_000), 10_000);
-        assert_eq!(undone(4_050_000, 8_000, 10_000), 8_000);
-        // A rank computed for long: little of it is the interruption's.
-        assert_eq!(undone(1_004_000_000, 1_000_000_000, 10_000), 1_000_000_000 - MAX_AFTERMATH_NS);
     }
 
     #[test]
@@ -417,7 +401,7 @@ mod tests {
                 std::hint::black_box(at);
             });
             clock.start_after_brief(7);
-            total += clock.stop();
+            total += clock.stop().span;
         }
         let each = total.as_ps() / calls / 1000;
         assert!(each < 60, "{each} ns of a rank's own time, of which there is none");

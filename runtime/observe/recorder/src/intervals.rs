@@ -9,7 +9,7 @@ mod interrupted;
 
 use engine::Span;
 use interrupted::RecentIntervals;
-pub use interrupted::{InterruptedIntervals, Interruptions};
+pub use interrupted::{EndedInterval, InterruptedIntervals, Interruptions};
 use serde::{Deserialize, Serialize};
 
 /// An interval stands out from this many medians on.
@@ -121,14 +121,13 @@ impl Intervals {
         self.from = function;
     }
 
-    /// Ends an interval of a rank that has computed for `computed`, as it calls `function`. Returns the
-    /// charge for it, less than `span` if the host has interrupted it, and `true` if its call site was looked
-    /// up, which takes microseconds.
+    /// Ends an interval as its rank calls `function`. Returns the charge for it, less than its length if the
+    /// host has interrupted it, and `true` if its call site was looked up, which takes microseconds.
     #[inline]
-    pub fn end(&mut self, function: u16, span: Span, rank: u32, computed: Span) -> (Span, bool) {
+    pub fn end(&mut self, function: u16, ended: &EndedInterval) -> (Span, bool) {
         let key = u32::from(self.from) << 16 | u32::from(function);
-        let Some(pair) = self.pairs.get(key) else { return (span, false) };
-        let span = self.interruptions.charge(&mut pair.recent, span, rank, computed);
+        let Some(pair) = self.pairs.get(key) else { return (ended.span, false) };
+        let (span, rank) = (self.interruptions.charge(&mut pair.recent, ended), ended.rank);
         let ps = span.as_ps();
         pair.count += 1;
         let count = &mut pair.histogram[bucket(ps)];
@@ -257,7 +256,7 @@ mod tests {
 
     fn ended(intervals: &mut Intervals, from: u16, ns: u64, rank: u32) -> bool {
         intervals.begin(from);
-        intervals.end(1, Span::from_ns(ns), rank, Span::ZERO).1
+        intervals.end(1, &EndedInterval { span: Span::from_ns(ns), rank, ..EndedInterval::default() }).1
     }
 
     #[test]

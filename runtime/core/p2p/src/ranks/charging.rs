@@ -3,8 +3,8 @@
 use super::effort::{Compute, Effort};
 use super::{FAILED_POLL, FREE_POLLS, Ranks, failed_poll_cost};
 use engine::{Span, Time};
-use rank::host::{HostClock, HostInterruptions};
-use recorder::intervals::{BEGINNING, CLOCK, Interruptions};
+use rank::host::{HostClock, HostInterruptions, MeasuredInterval};
+use recorder::intervals::{BEGINNING, CLOCK, EndedInterval, Interruptions};
 
 /// Measures how often and for how long this host interrupts a thread, of which one second is `factor` virtual
 /// ones.
@@ -99,23 +99,29 @@ impl Ranks {
     /// Charges the mounted rank the host time since the clock was started, as it enters a function.
     #[inline]
     fn charge_before(&mut self, function: u16) {
-        let span = self.clock_host.enter(function);
-        self.charge_interval(function, span);
+        let interval = self.clock_host.enter(function);
+        self.charge_interval(function, interval);
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
     fn charge_measured(&mut self) {
-        let span = self.clock_host.stop();
-        self.charge_interval(CLOCK, span);
+        let interval = self.clock_host.stop();
+        self.charge_interval(CLOCK, interval);
         self.profile.intervals.begin(CLOCK);
     }
     /// Charges the mounted rank a measured interval that has ended at a call of this function, without what
     /// the host's interruptions added to it.
     #[inline]
-    fn charge_interval(&mut self, function: u16, span: Span) {
-        let computed = self.profile.rank(self.current).compute;
-        let (charged, took_long) = self.profile.intervals.end(function, span, self.current, computed);
-        self.charge(self.current, charged);
+    fn charge_interval(&mut self, function: u16, interval: MeasuredInterval) {
+        let rank = self.current;
+        let ended = EndedInterval {
+            span: interval.span,
+            preempted: interval.preempted,
+            rank,
+            computed: self.profile.rank(rank).compute,
+        };
+        let (charged, took_long) = self.profile.intervals.end(function, &ended);
+        self.charge(rank, charged);
         if took_long {
             self.clock_host.entered_later();
         }

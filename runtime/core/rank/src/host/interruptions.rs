@@ -9,6 +9,8 @@ use super::{kernel_ns, ticks};
 const WATCHED_NS: u64 = 10_000_000;
 /// Shorter gaps between two readings of the counter are no interruption, in nanoseconds.
 const MIN_GAP_NS: u64 = 2_000;
+/// Time without the thread from which on other processes ran, in nanoseconds.
+const MIN_OTHERS_NS: u64 = 100_000;
 /// Gaps that are kept.
 const MAX_GAPS: usize = 4096;
 
@@ -24,6 +26,7 @@ pub struct HostInterruptions {
 impl HostInterruptions {
     /// Watches the calling thread for 10 ms.
     pub fn measure() -> HostInterruptions {
+        let begun_cpu = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let (begun, begun_ns) = (ticks(), kernel_ns(libc::CLOCK_MONOTONIC_RAW));
         let mut gaps = Vec::with_capacity(MAX_GAPS);
         let (mut last, mut passed_ns) = (begun, 0);
@@ -40,16 +43,24 @@ impl HostInterruptions {
             passed_ns = kernel_ns(libc::CLOCK_MONOTONIC_RAW).saturating_sub(begun_ns);
             last = ticks();
         }
+        let cpu_ns = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begun_cpu);
         let ns_of_tick = passed_ns as f64 / last.wrapping_sub(begun).max(1) as f64;
         let gaps = gaps.into_iter().map(|gap| (gap as f64 * ns_of_tick) as u64);
-        HostInterruptions::of(gaps.filter(|&ns| ns >= MIN_GAP_NS).collect(), passed_ns)
+        HostInterruptions::of(gaps.filter(|&ns| ns >= MIN_GAP_NS).collect(), passed_ns, cpu_ns)
     }
 
-    /// Returns what these gaps within `passed_ns` are, all in nanoseconds.
-    fn of(mut gaps_ns: Vec<u64>, passed_ns: u64) -> HostInterruptions {
+    /// Returns what these gaps within `passed_ns` are, in which the thread used `cpu_ns`, all in nanoseconds.
+    // The longest are the other processes' that ran instead: those the CPU clock sees.
+    fn of(mut gaps_ns: Vec<u64>, passed_ns: u64, cpu_ns: u64) -> HostInterruptions {
         gaps_ns.sort_unstable();
+        let mut of_others = passed_ns.saturating_sub(cpu_ns);
+        while of_others >= MIN_OTHERS_NS
+            && let Some(longest) = gaps_ns.pop()
+        {
+            of_others = of_others.saturating_sub(longest);
+        }
         HostInterruptions {
-            per_second: gaps_ns.len() as f64 * 1e9 / passed_ns.max(1) as f64,
+            per_second: gaps_ns.len() as f64 * 1e9 / cpu_ns.max(1) as f64,
             median_ns: gaps_ns.get(gaps_ns.len() / 2).copied().unwrap_or(0),
         }
     }
@@ -61,9 +72,15 @@ mod tests {
 
     #[test]
     fn gaps_are_counted_by_second_and_their_median_taken() {
-        let measured = HostInterruptions::of(vec![30_000, 900_000, 20_000, 40_000, 25_000], 10_000_000);
+        let measured =
+            HostInterruptions::of(vec![30_000, 900_000, 20_000, 40_000, 25_000], 10_000_000, 10_000_000);
         assert_eq!(measured, HostInterruptions { per_second: 500.0, median_ns: 30_000 });
-        assert_eq!(HostInterruptions::of(Vec::new(), 0), HostInterruptions::default());
+        // Two other processes ran for 3 ms in all.
+        let measured =
+            HostInterruptions::of(vec![30_000, 20_000, 1_000_000, 40_000, 2_000_000], 10_000_000, 7_000_000);
+        assert_eq!(measured.median_ns, 30_000);
+        assert!((measured.per_second - 3.0 / 7e-3).abs() < 1e-6, "{measured:?}");
+        assert_eq!(HostInterruptions::of(Vec::new(), 0, 0), HostInterruptions::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use engine::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Intervals of a pair whose median is the usual one.
+/// Last charges of a pair, one of which a long interval may have had without an interruption.
 const RECENT: usize = 15;
 /// An interruption adds this much at least, in picoseconds of the host.
 const MIN_ADDED_PS: u64 = 10_000_000;
@@ -17,8 +17,13 @@ const MIN_ADDED_PS: u64 = 10_000_000;
 const MAX_MEDIANS: u64 = 8;
 /// Intervals in which an interruption is likelier than this are charged as they are: theirs are alike.
 const MAX_LIKELIHOOD: f64 = 0.1;
+/// A preemption adds this much CPU time to an interval at most, in picoseconds of the host: switches, and
+/// caches that another process has filled.
+const MAX_AFTERMATH_PS: u64 = 150_000_000;
 /// Interruptions of a pair's intervals that are believed in for each that is expected.
 const BELIEVED: f64 = 2.0;
+/// Long intervals of a pair for each interruption that is expected: with more the program makes them long.
+const MAX_EXPECTED: f64 = 3.0;
 /// Interruptions that are believed in at once.
 const MAX_SAVED: f64 = 3.0;
 
@@ -46,30 +51,44 @@ impl InterruptedIntervals {
     }
 }
 
-/// The last intervals of a pair of functions, and the interruptions that they may have had.
+/// A measured interval that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EndedInterval {
+    /// Its virtual length.
+    pub span: Span,
+    /// `true` if the host ran another process meanwhile.
+    pub preempted: bool,
+    /// Whose it is.
+    pub rank: u32,
+    /// The rank's computation before it.
+    pub computed: Span,
+}
+
+/// The last charges between a pair of functions, and the interruptions that they may have had.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecentIntervals {
-    lengths_ps: [u64; RECENT],
+    charges_ps: [u64; RECENT],
     count: u64,
     /// Interruptions that were expected and did not come.
     saved: f64,
+    /// Intervals so far that were as long as if one had come.
+    long: u64,
+    /// Time of all intervals so far, of long ones as much as was usual then.
+    usual_ps: u64,
 }
 
 impl RecentIntervals {
     #[inline]
     fn add(&mut self, ps: u64) {
-        self.lengths_ps[(self.count % RECENT as u64) as usize] = ps;
+        self.charges_ps[(self.count % RECENT as u64) as usize] = ps;
         self.count += 1;
     }
 
-    /// Returns the median of the last intervals; `None` if there were too few.
-    fn median(&self) -> Option<u64> {
-        if self.count < RECENT as u64 {
-            return None;
-        }
-        let mut lengths = self.lengths_ps;
-        lengths.sort_unstable();
-        Some(lengths[RECENT / 2])
+    /// Returns the longest of the last charges that is at most `ps`; `None` if there is none, or were too few.
+    // Not the median: intervals of two kinds may end in the same calls.
+    fn below(&self, ps: u64) -> Option<u64> {
+        let charges = self.charges_ps.iter().copied().filter(|&charge| charge <= ps);
+        charges.max().filter(|_| self.count >= RECENT as u64)
     }
 }
 
@@ -79,6 +98,8 @@ pub struct Interruptions {
     of_run: InterruptedIntervals,
     /// An interruption adds this much at least.
     min_added_ps: u64,
+    /// A preemption adds this much at most.
+    max_aftermath_ps: u64,
     by_rank: HashMap<u32, u32>,
 }
 
@@ -91,7 +112,12 @@ impl Interruptions {
             median_ps: (median.as_ps() as f64 * factor) as u64,
             ..InterruptedIntervals::default()
         };
-        Interruptions { of_run, min_added_ps: (MIN_ADDED_PS as f64 * factor) as u64, by_rank: HashMap::new() }
+        Interruptions {
+            of_run,
+            min_added_ps: (MIN_ADDED_PS as f64 * factor) as u64,
+            max_aftermath_ps: (MAX_AFTERMATH_PS as f64 * factor) as u64,
+            by_rank: HashMap::new(),
+        }
     }
 
     /// Returns what was taken off so far; `None` if no interruption is expected.
@@ -99,23 +125,16 @@ impl Interruptions {
         (self.of_run.per_second > 0.0).then_some(self.of_run)
     }
 
-    /// Returns the charge for an interval of a rank that has computed for `computed`: the usual length of its
-    /// pair if the host has likely interrupted it, else its own.
+    /// Returns the charge for an interval: an earlier one of its pair if the host has likely interrupted it,
+    /// else its own length.
     #[inline]
-    pub(super) fn charge(
-        &mut self,
-        pair: &mut RecentIntervals,
-        span: Span,
-        rank: u32,
-        computed: Span,
-    ) -> Span {
-        let ps = span.as_ps();
-        let charged = match ps < self.min_added_ps {
-            true => ps,
-            false => self.usual(pair, ps, rank, computed).unwrap_or(ps),
-        };
-        pair.add(ps);
-        pair.saved = (pair.saved + BELIEVED * self.expected(charged)).min(MAX_SAVED);
+    pub(super) fn charge(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> Span {
+        let ps = ended.span.as_ps();
+        let usual = if ps < self.min_added_ps { None } else { self.usual(pair, ps) };
+        pair.usual_ps = pair.usual_ps.saturating_add(usual.unwrap_or(ps));
+        pair.saved = (pair.saved + BELIEVED * self.expected(usual.unwrap_or(ps))).min(MAX_SAVED);
+        let charged = usual.filter(|&usual| self.is_interrupted(pair, ended, usual)).unwrap_or(ps);
+        pair.add(charged);
         Span::from_ps(charged)
     }
 
@@ -125,29 +144,47 @@ impl Interruptions {
         self.of_run.per_second * ps as f64 * 1e-12
     }
 
-    /// Returns the usual length of an interval that took `ps`, if its rest is likely an interruption.
+    /// Returns the earlier length that an interval of `ps` is longer than by as much as an interruption adds.
     #[cold]
-    fn usual(&mut self, pair: &mut RecentIntervals, ps: u64, rank: u32, computed: Span) -> Option<u64> {
-        let usual = pair.median()?;
-        let added = ps.checked_sub(usual)?;
-        if added < self.min_added_ps.max(usual / 2)
-            || added > MAX_MEDIANS * self.of_run.median_ps
+    fn usual(&mut self, pair: &mut RecentIntervals, ps: u64) -> Option<u64> {
+        let usual = pair.below(ps)?;
+        let is_long = ps - usual >= self.min_added_ps.max(usual / 2);
+        pair.long += u64::from(is_long);
+        is_long.then_some(usual)
+    }
+
+    /// Returns `true` if the host has likely added what an interval has beyond `usual`, and counts it.
+    #[cold]
+    fn is_interrupted(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval, usual: u64) -> bool {
+        let added = ended.span.as_ps() - usual;
+        if ended.preempted && added <= self.max_aftermath_ps {
+            return self.count(added);
+        }
+        // What the program itself does now and then is more frequent than interruptions in the time of the
+        // others can be.
+        let believed = 1.0 + MAX_EXPECTED * self.expected(pair.usual_ps);
+        if added > MAX_MEDIANS * self.of_run.median_ps
             || self.expected(usual) > MAX_LIKELIHOOD
             || pair.saved < 1.0
+            || pair.long as f64 > believed
         {
-            return None;
+            return false;
         }
         // A rank that is always the slower one is not always the one that is interrupted.
-        let believed = 1.0 + self.expected(computed.as_ps());
-        let met = self.by_rank.entry(rank).or_default();
+        let believed = 1.0 + self.expected(ended.computed.as_ps());
+        let met = self.by_rank.entry(ended.rank).or_default();
         if f64::from(*met) + 1.0 > believed {
-            return None;
+            return false;
         }
         *met += 1;
         pair.saved -= 1.0;
+        self.count(added)
+    }
+
+    fn count(&mut self, added: u64) -> bool {
         self.of_run.intervals += 1;
         self.of_run.removed_ps += u128::from(added);
-        Some(usual)
+        true
     }
 }
 
@@ -171,7 +208,9 @@ mod tests {
         for step in 0..steps {
             for rank in 0..ranks {
                 let sum = &mut sums[rank as usize];
-                *sum += host.charge(&mut pair, us(of(rank, step)), rank, *sum);
+                let ended =
+                    EndedInterval { span: us(of(rank, step)), preempted: false, rank, computed: *sum };
+                *sum += host.charge(&mut pair, &ended);
             }
         }
         sums
@@ -225,12 +264,46 @@ mod tests {
     }
 
     #[test]
+    fn intervals_that_are_long_again_and_again_are_charged_as_they_are() {
+        // Each second, third or twentieth one between the same two calls, beside very short ones.
+        for (every, short, long) in [(2, 0, 164), (3, 2, 50), (20, 1, 100), (50, 2, 40)] {
+            let mut host = host(1.0);
+            let steps = 3000;
+            let of = |step: u32| if step % every == 0 { long } else { short };
+            let sums = charged(&mut host, 4, steps, |_, step| of(step));
+            let own: u64 = (0..steps).map(of).sum();
+            for sum in sums {
+                let missing = own - sum.as_ps() / 1_000_000;
+                assert!(missing * 100 <= own, "each {every}th: {missing} of {own} us are missing");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_longer_than_an_interruption_is_charged_and_long_intervals_as_they_are() {
         let rare = |rank: u32, step: u32| rank == step;
         let sums = charged(&mut host(1.0), 64, 64, |rank, step| if rare(rank, step) { 400 } else { 8 });
         assert!(sums.iter().all(|sum| *sum == us(63 * 8 + 400)));
         let sums = charged(&mut host(1.0), 64, 64, |rank, step| if rare(rank, step) { 200 } else { 100 });
         assert!(sums.iter().all(|sum| *sum == us(63 * 100 + 200)));
+    }
+
+    #[test]
+    fn a_preempted_interval_is_charged_as_an_earlier_one_that_it_can_have_been() {
+        let mut host = Interruptions::new(0.0, Span::ZERO, 1.0);
+        let mut pair = RecentIntervals::default();
+        let mut charged = |us_taken: u64, preempted: bool| {
+            let ended = EndedInterval { span: us(us_taken), preempted, ..EndedInterval::default() };
+            host.charge(&mut pair, &ended).as_ps() / 1_000_000
+        };
+        for step in 0..20 {
+            charged(if step % 2 == 0 { 1 } else { 40 }, false);
+        }
+        assert_eq!(charged(100, true), 40, "the longer kind, and 60 us of the other process's");
+        assert_eq!(charged(30, true), 1, "the shorter kind");
+        assert_eq!(charged(45, true), 45, "the longer kind, not noticeably longer");
+        assert_eq!(charged(300, true), 300, "more than a preemption adds");
+        assert_eq!(charged(100, false), 100, "nobody ran meanwhile");
     }
 
     #[test]

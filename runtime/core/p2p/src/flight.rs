@@ -34,6 +34,24 @@ pub enum Flight {
         /// The sender's request.
         request: u32,
     },
+    /// The empty message that tells the sender of a message above the eager limit to send the payload.
+    ClearToSend {
+        /// Destination of the payload (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
+        /// Payload bytes.
+        bytes: u64,
+        /// The sender's request.
+        request: u32,
+    },
+    /// The payload of a message above the eager limit.
+    Payload {
+        /// Destination (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
+    },
     /// Another process has it.
     Elsewhere {
         /// The other process.

@@ -1,9 +1,11 @@
 //! Handshakes between sender and receiver: synchronous sends, and messages above the eager limit.
 
 use crate::deferred::DeferredMatch;
-use crate::fabric::Fabric;
-use crate::node::{Node, flag};
-use crate::request::Requests;
+use crate::fabric::{Departure, Fabric};
+use crate::flight::Flight;
+use crate::messages::Messages;
+use crate::node::{Node, State, flag};
+use crate::request::{Body, Requests};
 use crate::transit::Transit;
 use engine::Time;
 
@@ -52,5 +54,27 @@ impl Requests {
         let deferred = DeferredMatch { posted_at, bytes, transit };
         self.deferred_mut().insert((to, met, node.source, index), deferred);
         fabric.payload_arrival(self, to, met, bytes, transit)
+    }
+}
+
+/// Handshakes of messages above the eager limit on a shared network, which has the payload once its sender is
+/// cleared to send.
+impl Messages {
+    /// Sends the clear to send of a message that the receive `receive` of `to` meets at `met`.
+    pub(crate) fn clear_to_send(&mut self, to: u32, receive: u32, met: Time, bytes: u64, request: u32) {
+        self.matcher[receive].state = State::InFlight;
+        let sender = self.requests[request].owner;
+        let flight = Flight::ClearToSend { to, receive, bytes, request };
+        self.departures().launch(Departure::Acknowledgement, to, sender, (0, met), flight);
+    }
+
+    /// Sends the payload of a message whose clear to send arrives at `at`: its send is complete then.
+    // Before the sender goes on: what that sends then is later.
+    pub fn send_payload(&mut self, to: u32, receive: u32, bytes: u64, (request, at): (u32, Time)) {
+        let sender = &self.requests[request];
+        let (Body::Synchronous { sequence } | Body::Away { sequence, .. }) = sender.body else { return };
+        let key = self.fabric.payload_key(sender.owner, at, sequence);
+        self.departures().launch_as(key, to, bytes, Flight::Payload { to, receive });
+        self.finish_request(request, at);
     }
 }

@@ -16,7 +16,7 @@ use objects::slab::Slab;
 pub enum Departure {
     /// The answer to an access of another rank, served by a decision.
     Answer,
-    /// The acknowledgement of a match, a clear to send for one: whether the rank has gone on when that is known
+    /// The acknowledgement of a match, or a clear to send: whether the rank has gone on when that is known
     /// depends on the host.
     Acknowledgement,
     /// The payload of a message above the eager limit, which the rank has been cleared to send.

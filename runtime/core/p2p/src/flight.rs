@@ -4,6 +4,17 @@ use crate::chapter::id::ChapterId;
 use crate::transit::Transit;
 use engine::Time;
 
+/// A send above the eager limit that a receive has met.
+#[derive(Clone, Copy, Debug)]
+pub struct MatchedSend {
+    /// World rank of the sender.
+    pub sender: u32,
+    /// Its request, or what stands for it here.
+    pub request: u32,
+    /// Number of the request to send among what the sender sends.
+    pub sequence: u64,
+}
+
 /// The consequence of a message's delivery by a shared network.
 #[derive(Clone, Copy, Debug)]
 pub enum Flight {
@@ -42,8 +53,8 @@ pub enum Flight {
         receive: u32,
         /// Payload bytes.
         bytes: u64,
-        /// The sender's request.
-        request: u32,
+        /// The send.
+        send: MatchedSend,
     },
     /// The payload of a message above the eager limit.
     Payload {

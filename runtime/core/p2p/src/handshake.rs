@@ -1,11 +1,11 @@
 //! Handshakes between sender and receiver: synchronous sends, and messages above the eager limit.
 
 use crate::deferred::DeferredMatch;
+use crate::departures::Departures;
 use crate::fabric::{Departure, Fabric};
-use crate::flight::Flight;
-use crate::messages::Messages;
-use crate::node::{Node, State, flag};
-use crate::request::{Body, Requests};
+use crate::flight::{Flight, MatchedSend};
+use crate::node::{Node, flag};
+use crate::request::{Body, Request, Requests};
 use crate::transit::Transit;
 use engine::Time;
 
@@ -40,6 +40,16 @@ impl Requests {
             && receive.flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
     }
 
+    /// Returns what the payload of a send above the eager limit leaves by, once it is matched.
+    pub(crate) fn matched_send(&self, request: u32) -> MatchedSend {
+        let Request { owner: sender, body, .. } = &self[request];
+        let sequence = match *body {
+            Body::Synchronous { sequence } | Body::Away { sequence, .. } => sequence,
+            _ => 0,
+        };
+        MatchedSend { sender: *sender, request, sequence }
+    }
+
     /// Defers a match of the receive `(index, node)` of `to`. Returns when the payload arrives.
     // All times are known: what is deferred is only the notification.
     #[cold]
@@ -57,24 +67,24 @@ impl Requests {
     }
 }
 
-/// Handshakes of messages above the eager limit on a shared network, which has the payload once its sender is
-/// cleared to send.
-impl Messages {
+/// Handshakes of messages above the eager limit on a shared network.
+impl Departures<'_> {
     /// Sends the clear to send of a message that the receive `receive` of `to` meets at `met`.
-    pub(crate) fn clear_to_send(&mut self, to: u32, receive: u32, met: Time, bytes: u64, request: u32) {
-        self.matcher[receive].state = State::InFlight;
-        let sender = self.requests[request].owner;
-        let flight = Flight::ClearToSend { to, receive, bytes, request };
-        self.departures().launch(Departure::Acknowledgement, to, sender, (0, met), flight);
+    pub(crate) fn clear_to_send(
+        &mut self,
+        (to, receive): (u32, u32),
+        met: Time,
+        bytes: u64,
+        send: MatchedSend,
+    ) {
+        let flight = Flight::ClearToSend { to, receive, bytes, send };
+        self.launch(Departure::Acknowledgement, to, send.sender, (0, met), flight);
     }
 
-    /// Sends the payload of a message whose clear to send arrives at `at`: its send is complete then.
-    // Before the sender goes on: what that sends then is later.
-    pub fn send_payload(&mut self, to: u32, receive: u32, bytes: u64, (request, at): (u32, Time)) {
-        let sender = &self.requests[request];
-        let (Body::Synchronous { sequence } | Body::Away { sequence, .. }) = sender.body else { return };
-        let key = self.fabric.payload_key(sender.owner, at, sequence);
-        self.departures().launch_as(key, to, bytes, Flight::Payload { to, receive });
-        self.finish_request(request, at);
+    /// Sends the payload of a message whose clear to send arrives at `at`, for the receive `receive` of `to`.
+    // The receiver's process does, which has its flight.
+    pub fn send_payload(&mut self, (to, receive): (u32, u32), bytes: u64, send: MatchedSend, at: Time) {
+        let key = self.fabric.payload_key(send.sender, at, send.sequence);
+        self.launch_as(key, to, bytes, Flight::Payload { to, receive });
     }
 }

@@ -99,7 +99,9 @@ impl Messages {
             // message back when it is cancelled, unless the match is still deferred.
             self.matcher[index].flags |= flag::TOLD;
             if waits_too && self.fabric.is_shared() {
-                return self.clear_to_send(to, index, met, bytes, transit.request);
+                self.matcher[index].state = State::InFlight;
+                let send = self.requests.matched_send(transit.request);
+                return self.departures().clear_to_send((to, index), met, bytes, send);
             }
             let arrival = if defers {
                 self.matcher.mark_dirty(to, &mut self.ranks[to].pending);

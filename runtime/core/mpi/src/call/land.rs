@@ -28,8 +28,10 @@ impl World {
                 let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
                 self.messages.meet(to, receive, posted_at, bytes, transit);
             }
-            Some(Flight::ClearToSend { to, receive, bytes, request }) => {
-                self.messages.send_payload(to, receive, bytes, (request, at))
+            // The payload before the sender goes on: what that sends then is later.
+            Some(Flight::ClearToSend { to, receive, bytes, send }) => {
+                self.messages.departures().send_payload((to, receive), bytes, send, at);
+                self.messages.finish_request(send.request, at);
             }
             Some(Flight::Payload { to, receive }) => {
                 debug_assert_eq!(self.messages.matcher()[receive].state, State::InFlight);

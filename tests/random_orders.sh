@@ -86,7 +86,8 @@ while [ "$(date +%s)" -lt "$end" ]; do
 'star:4,l=100ns,b=40Gbps,mem=4GB/s' \
         'torus:4x4,l=20ns,level=packet,o=0.5us,delay=1us;100:2us/star:2,l=100ns,b=40Gbps,mem=2GB/s'
     machine=$chosen
-    choose '' '' /rank:reduce=1GB/s /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us \
+    choose '' '' /rank:reduce=1GB/s /rank:eager=0 /rank:eager=0 /rank:eager=1000 \
+        /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=0.4us,o_recv=0.3us,eager=100 \
         /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
     machine=$machine$chosen
     choose none fixed:20ns fixed:1us

@@ -414,7 +414,7 @@ fn message_wait(world: &World, function: u16, rank: u32, pattern: &Pattern, more
 /// Returns the wait for a request of the table.
 fn request_wait(world: &World, function: u16, rank: u32, index: u32) -> Option<Wait> {
     match &world.messages.requests()[index].body {
-        Body::Synchronous => {
+        Body::Synchronous { .. } => {
             Some(Wait { send: Some(index), ..Wait::new(function, "a send that no rank receives") })
         }
         &Body::Chapter { chapter, token } => Some(

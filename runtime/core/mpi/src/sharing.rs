@@ -82,8 +82,11 @@ impl World {
         if let Some(flight) = flight(2 * MESSAGES_AHEAD) {
             self.messages.fabric().prefetch_flight(flight);
         }
-        if let Some(Flight::Received { to, receive: node, .. } | Flight::Unexpected { to, message: node }) =
-            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.fabric().flight(flight))
+        if let Some(
+            Flight::Received { to, receive: node, .. }
+            | Flight::Payload { to, receive: node }
+            | Flight::Unexpected { to, message: node },
+        ) = flight(MESSAGES_AHEAD).and_then(|flight| self.messages.fabric().flight(flight))
         {
             self.messages.ranks().prefetch(*to);
             self.messages.matcher().prefetch(*node);

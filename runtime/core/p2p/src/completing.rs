@@ -78,7 +78,7 @@ impl Completing<'_> {
     // at work.
     pub(crate) fn finish_request(&mut self, index: u32, at: Time) -> CompletionEffect {
         let Some(request) = self.requests.get_mut(index) else { return CompletionEffect::None };
-        if let Body::Away { process, request } = request.body {
+        if let Body::Away { process, request, .. } = request.body {
             self.requests.remove(index);
             return CompletionEffect::Away { process, request, receive: self.watch.receive_of(index) };
         }

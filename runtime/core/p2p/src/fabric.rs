@@ -16,8 +16,11 @@ use objects::slab::Slab;
 pub enum Departure {
     /// The answer to an access of another rank, served by a decision.
     Answer,
-    /// The acknowledgement of a match: whether the rank has gone on when that is known depends on the host.
+    /// The acknowledgement of a match, or a clear to send: whether the rank has gone on when that is known
+    /// depends on the host.
     Acknowledgement,
+    /// The payload of a message above the eager limit, which the rank has been cleared to send.
+    Payload,
     /// A message of the rank's own call, or a step of its collective.
     Own,
 }
@@ -145,6 +148,13 @@ impl Fabric {
     pub fn next_key(&mut self, from: u32, at: Time, departure: Departure) -> EventKey {
         self.launched += 1;
         EventKey { time: at, source: from, sequence: (departure as u64) << 62 | self.launched }
+    }
+    /// Returns the key of the payload whose request to send had the number `sequence` of its rank `from`. It
+    /// leaves at `at`.
+    // The receiver's process sends it, and its own count says nothing of the order of another process's rank.
+    pub(crate) fn payload_key(&self, from: u32, at: Time, sequence: u64) -> EventKey {
+        let number = sequence & (u64::MAX >> 2);
+        EventKey { time: at, source: from, sequence: (Departure::Payload as u64) << 62 | number }
     }
     /// Numbers a message that leaves for a shared network, and returns the number. `flight` is what happens
     /// here when it has been delivered.

@@ -4,6 +4,17 @@ use crate::chapter::id::ChapterId;
 use crate::transit::Transit;
 use engine::Time;
 
+/// A send above the eager limit that a receive has met.
+#[derive(Clone, Copy, Debug)]
+pub struct MatchedSend {
+    /// World rank of the sender.
+    pub sender: u32,
+    /// Its request, or what stands for it here.
+    pub request: u32,
+    /// Number of the request to send among what the sender sends.
+    pub sequence: u64,
+}
+
 /// The consequence of a message's delivery by a shared network.
 #[derive(Clone, Copy, Debug)]
 pub enum Flight {
@@ -33,6 +44,24 @@ pub enum Flight {
     Acknowledgement {
         /// The sender's request.
         request: u32,
+    },
+    /// The empty message that tells the sender of a message above the eager limit to send the payload.
+    ClearToSend {
+        /// Destination of the payload (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
+        /// Payload bytes.
+        bytes: u64,
+        /// The send.
+        send: MatchedSend,
+    },
+    /// The payload of a message above the eager limit.
+    Payload {
+        /// Destination (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
     },
     /// Another process has it.
     Elsewhere {

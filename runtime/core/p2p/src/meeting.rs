@@ -83,12 +83,13 @@ impl Messages {
             self.fabric
                 .redirect(transit.flight, Flight::Received { to, receive: index, posted_at, bytes, transit });
         } else {
+            let waits_too = transit.flags & flag::RENDEZVOUS != 0;
             self.watch.note_meeting(
                 transit.request,
                 index,
                 (posted_at, to),
                 posted_at > transit.arrival,
-                transit.flags & flag::RENDEZVOUS != 0,
+                waits_too,
             );
             // Where ranks fail all are deferred: the receiver may fail before.
             let met = transit.arrival.max(posted_at);
@@ -97,6 +98,11 @@ impl Messages {
             // The sender's clock depends on this match once it is notified. Then the receive cannot give its
             // message back when it is cancelled, unless the match is still deferred.
             self.matcher[index].flags |= flag::TOLD;
+            if waits_too && self.fabric.is_shared() {
+                self.matcher[index].state = State::InFlight;
+                let send = self.requests.matched_send(transit.request);
+                return self.departures().clear_to_send((to, index), met, bytes, send);
+            }
             let arrival = if defers {
                 self.matcher.mark_dirty(to, &mut self.ranks[to].pending);
                 let (node, deferred) = (&self.matcher[index], DeferredMatch { posted_at, bytes, transit });
@@ -159,7 +165,7 @@ impl Messages {
 
     /// Ends a send that waits for its match and will not have one.
     pub fn fail_send(&mut self, request: u32, fault: Fault) {
-        if let Some(Request { body: Body::Away { process, request: ticket }, .. }) =
+        if let Some(Request { body: Body::Away { process, request: ticket, .. }, .. }) =
             self.requests.get(request)
         {
             let (process, ticket) = (*process, *ticket);

@@ -99,7 +99,7 @@ impl World {
                 self.messages.ranks_mut().advance(me, done);
                 return Ok(Finished { callbacks: Some(callbacks), ..Finished::ended(Status::EMPTY) });
             }
-            Body::Synchronous | Body::Persistent { .. } | Body::Away { .. } => {}
+            Body::Synchronous { .. } | Body::Persistent { .. } | Body::Away { .. } => {}
         }
         let me = self.messages.me();
         self.messages.watch_mut().note_match_of(me, index, done);

@@ -28,6 +28,15 @@ impl World {
                 let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
                 self.messages.meet(to, receive, posted_at, bytes, transit);
             }
+            // The payload before the sender goes on: what that sends then is later.
+            Some(Flight::ClearToSend { to, receive, bytes, send }) => {
+                self.messages.departures().send_payload((to, receive), bytes, send, at);
+                self.messages.finish_request(send.request, at);
+            }
+            Some(Flight::Payload { to, receive }) => {
+                debug_assert_eq!(self.messages.matcher()[receive].state, State::InFlight);
+                self.messages.completing().complete(to, receive, at);
+            }
             Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
             Some(Flight::Elsewhere { process, flight }) => {
                 self.messages.peers_mut().landed_elsewhere(process, flight, at)

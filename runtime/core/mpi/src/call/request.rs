@@ -76,7 +76,7 @@ impl Mpi {
                         return world.reap(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
-                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) =
+                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous { .. }, Some(_)) =
                             (&request.body, request.done)
                         {
                             world.messages.requests_mut().remove(index);

@@ -250,7 +250,7 @@ impl World {
             RequestRef::Cold(index) => {
                 matches!(
                     self.messages.requests().get(index),
-                    Some(Request { body: Body::Synchronous, done: None, .. })
+                    Some(Request { body: Body::Synchronous { .. }, done: None, .. })
                 )
             }
             _ => false,

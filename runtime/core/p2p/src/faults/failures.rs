@@ -113,7 +113,7 @@ impl FailureNotices<'_> {
             self.alarm(rank, begun);
         }
         if self.ranks.is_local(to) {
-            requests.make(rank, Body::Away { process: peers.own_number(), request: ticket })
+            requests.make(rank, Body::Away { process: peers.own_number(), request: ticket, sequence: 0 })
         } else {
             request
         }

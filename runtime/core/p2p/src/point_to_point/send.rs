@@ -257,7 +257,7 @@ impl Messages {
     fn send_in_vain(&mut self, context: u32, fault: Fault) -> usize {
         let (me, begun) = (self.ranks.me(), self.ranks.clock(self.ranks.me()));
         self.fabric.expect_handshakes();
-        let request = self.requests.make(me, Body::Synchronous);
+        let request = self.requests.make(me, Body::Synchronous { sequence: 0 });
         if let Some(faults) = &mut self.faults {
             faults.list_vain(request, me, context, begun);
         }
@@ -296,8 +296,7 @@ impl Messages {
 
     /// Returns how a message travels, and its sender's request.
     // A buffered send claims room and gives it back at once, because its message leaves at once. A ready send
-    // never waits for the match above the eager limit: the receive is posted, as its caller vouched. A shared
-    // network has no eager limit (docs/limitations.md).
+    // never waits for the match above the eager limit: the receive is posted, as its caller vouched.
     fn start_transit(
         &mut self,
         objects: &Objects,
@@ -314,28 +313,32 @@ impl Messages {
         let mut transit = Transit::at(Time::MAX);
         let mut request = REQUEST_SENT;
         let rendezvous = mode == SendMode::Standard
-            && self.fabric.wire().overheads.eager_limit.is_some_and(|limit| bytes > limit)
-            && !self.fabric.is_shared();
+            && self.fabric.wire().overheads.eager_limit.is_some_and(|limit| bytes > limit);
+        // Above the eager limit what travels now is a request to send, which is empty.
+        let sent = if rendezvous { 0 } else { bytes };
+        // A message to another process is launched by that, when it knows of it.
+        let leaves = (self.fabric.is_shared() && self.ranks.is_local(to))
+            .then(|| self.fabric.next_key(me, at, Departure::Own));
         if rendezvous || mode == SendMode::Synchronous {
             transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
             self.fabric.expect_handshakes();
-            transit.request = self.requests.make(me, Body::Synchronous);
+            transit.request = {
+                let sequence = leaves.map_or(0, |key| key.sequence);
+                self.requests.make(me, Body::Synchronous { sequence })
+            };
             request = handle::of_cold(transit.request);
         }
         if self.fabric.is_shared() {
             transit.flags |= flag::UNDER_WAY;
-            // A message to another process is launched by that, when it knows of it; until then this is when
-            // it leaves.
-            match self.ranks.is_local(to) {
-                true => {
-                    transit.flight =
-                        self.departures().launch(Departure::Own, me, to, (bytes, at), Flight::Leaving)
+            match leaves {
+                Some(key) => {
+                    transit.flight = self.departures().launch_as(key, to, sent, Flight::Leaving);
                 }
-                false => transit.arrival = at,
+                // Until the other process has launched it this is when it leaves.
+                None => transit.arrival = at,
             }
         } else {
-            // Above the eager limit what travels now is a request to send, which is empty.
-            transit.arrival = at + self.fabric.latency(me, to, if rendezvous { 0 } else { bytes });
+            transit.arrival = at + self.fabric.latency(me, to, sent);
         }
         Ok((transit, request))
     }

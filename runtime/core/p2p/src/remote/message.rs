@@ -30,7 +30,8 @@ pub fn message_arrived(messages: &mut Messages, process: u32, mut record: Take) 
     let mut stand_in = NIL;
     if waits {
         messages.fabric.expect_handshakes();
-        stand_in = messages.requests.make(sender, Body::Away { process, request });
+        let sequence = under_way.map_or(0, |key| key.sequence);
+        stand_in = messages.requests.make(sender, Body::Away { process, request, sequence });
     }
     let request = stand_in;
     let payload = match messages.payloads.are_carried() {
@@ -53,7 +54,7 @@ pub fn message_arrived(messages: &mut Messages, process: u32, mut record: Take) 
     let (bytes, payload) = (payload.bytes, messages.payloads.load(&payload, flags));
     let mut flight = NIL;
     if let Some(key) = under_way {
-        (flight, arrival) = (messages.departures().launch_as(key, to, bytes, Flight::Leaving), Time::MAX);
+        (flight, arrival) = (messages.departures().launch_as(key, to, sent, Flight::Leaving), Time::MAX);
     }
     messages.deliver(to, message, payload, bytes, Transit { arrival, flags, request, flight });
     messages.watch.forget_sent_type();

@@ -183,7 +183,10 @@ pub struct Generalized {
 /// The kind of a request in the request table, with its data.
 pub enum Body {
     /// A send that completes when it is matched.
-    Synchronous,
+    Synchronous {
+        /// Its number among what its rank sends over a shared network; else 0.
+        sequence: u64,
+    },
     /// A persistent request; its active part, if started.
     Persistent {
         /// The operation that it starts.
@@ -206,6 +209,8 @@ pub enum Body {
         process: u32,
         /// Its request there.
         request: u32,
+        /// Its number among what its rank sends over a shared network; else 0.
+        sequence: u64,
     },
 }
 

@@ -84,11 +84,17 @@ impl RecentIntervals {
         self.count += 1;
     }
 
-    /// Returns the longest of the last charges that is at most `ps`; `None` if there is none, or were too few.
+    /// Returns the median of the last charges; `None` if there were too few.
+    fn median(&self) -> Option<u64> {
+        let mut charges = self.charges_ps;
+        charges.sort_unstable();
+        (self.count >= RECENT as u64).then_some(charges[RECENT / 2])
+    }
+
+    /// Returns the longest of the last charges that is at most `ps`; `None` if there is none.
     // Not the median: intervals of two kinds may end in the same calls.
     fn below(&self, ps: u64) -> Option<u64> {
-        let charges = self.charges_ps.iter().copied().filter(|&charge| charge <= ps);
-        charges.max().filter(|_| self.count >= RECENT as u64)
+        self.charges_ps.iter().copied().filter(|&charge| charge <= ps).max()
     }
 }
 
@@ -130,10 +136,10 @@ impl Interruptions {
     #[inline]
     pub(super) fn charge(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> Span {
         let ps = ended.span.as_ps();
-        let usual = if ps < self.min_added_ps { None } else { self.usual(pair, ps) };
-        pair.usual_ps = pair.usual_ps.saturating_add(usual.unwrap_or(ps));
-        pair.saved = (pair.saved + BELIEVED * self.expected(usual.unwrap_or(ps))).min(MAX_SAVED);
-        let charged = usual.filter(|&usual| self.is_interrupted(pair, ended, usual)).unwrap_or(ps);
+        let charged = match ps < self.min_added_ps {
+            true => self.pass(pair, ps, ps),
+            false => self.charge_long(pair, ended),
+        };
         pair.add(charged);
         Span::from_ps(charged)
     }
@@ -144,13 +150,25 @@ impl Interruptions {
         self.of_run.per_second * ps as f64 * 1e-12
     }
 
-    /// Returns the earlier length that an interval of `ps` is longer than by as much as an interruption adds.
+    /// Returns `ps`, the charge for an interval of a pair of which `usual` was to be expected.
+    #[inline]
+    fn pass(&self, pair: &mut RecentIntervals, ps: u64, usual: u64) -> u64 {
+        pair.usual_ps = pair.usual_ps.saturating_add(usual);
+        pair.saved = (pair.saved + BELIEVED * self.expected(usual)).min(MAX_SAVED);
+        ps
+    }
+
+    /// [`Interruptions::charge`] for an interval that an interruption may have lengthened.
     #[cold]
-    fn usual(&mut self, pair: &mut RecentIntervals, ps: u64) -> Option<u64> {
-        let usual = pair.below(ps)?;
-        let is_long = ps - usual >= self.min_added_ps.max(usual / 2);
+    fn charge_long(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> u64 {
+        let ps = ended.span.as_ps();
+        let Some(median) = pair.median() else { return self.pass(pair, ps, ps) };
+        let is_longer = |than: u64| ps.saturating_sub(than) >= self.min_added_ps.max(than / 2);
+        let is_long = is_longer(median);
         pair.long += u64::from(is_long);
-        is_long.then_some(usual)
+        self.pass(pair, ps, if is_long { median } else { ps });
+        let usual = pair.below(ps).filter(|&usual| is_longer(usual));
+        usual.filter(|&usual| self.is_interrupted(pair, ended, usual)).unwrap_or(ps)
     }
 
     /// Returns `true` if the host has likely added what an interval has beyond `usual`, and counts it.

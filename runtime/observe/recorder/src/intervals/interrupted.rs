@@ -91,10 +91,12 @@ impl RecentIntervals {
         (self.count >= RECENT as u64).then_some(charges[RECENT / 2])
     }
 
-    /// Returns the longest of the last charges that is at most `ps`; `None` if there is none.
+    /// Returns the longest of the last charges that is at most `ps`, or `ps` if there is one of its kind;
+    /// `None` if all are much longer.
     // Not the median: intervals of two kinds may end in the same calls.
     fn below(&self, ps: u64) -> Option<u64> {
-        self.charges_ps.iter().copied().filter(|&charge| charge <= ps).max()
+        let charges = self.charges_ps.iter().copied().filter(|&charge| charge <= ps + ps / 2);
+        charges.max().map(|charge| charge.min(ps))
     }
 }
 
@@ -318,8 +320,9 @@ mod tests {
             charged(if step % 2 == 0 { 1 } else { 40 }, false);
         }
         assert_eq!(charged(100, true), 40, "the longer kind, and 60 us of the other process's");
-        assert_eq!(charged(30, true), 1, "the shorter kind");
+        assert_eq!(charged(24, true), 1, "the shorter kind");
         assert_eq!(charged(45, true), 45, "the longer kind, not noticeably longer");
+        assert_eq!(charged(38, true), 38, "the longer kind, a little shorter");
         assert_eq!(charged(300, true), 300, "more than a preemption adds");
         assert_eq!(charged(100, false), 100, "nobody ran meanwhile");
     }

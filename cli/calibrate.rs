@@ -210,42 +210,49 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let unit = unit.transpose()?;
     let ranks = ranks.unwrap_or(1);
     let mut sorted = Sorted::default();
-    let mut measured = None;
+    let mut files = Vec::new();
+    let (mut measured, mut inner_files) = (Vec::new(), Vec::new());
     for path in matches.get_many::<PathBuf>("TABLE").into_iter().flatten() {
-        for table in read(path, unit)? {
+        for table in read_as(path, unit, &mut files)? {
             if table.kind == Kind::Latency {
-                measured.get_or_insert(path);
+                measured.push(path.display().to_string());
             }
             sorted.between(path, table, None, ranks)?;
         }
     }
     for (number, path) in pairs(matches)? {
-        for table in read(path, unit)? {
+        for table in read_as(path, unit, &mut files)? {
             sorted.between(path, table, Some(number), ranks)?;
         }
     }
     for path in matches.get_many::<PathBuf>("inside").into_iter().flatten() {
-        for table in read(path, unit)? {
+        inner_files.push(path.display().to_string());
+        for table in read_as(path, unit, &mut files)? {
             sorted.inside(path, table, ranks)?;
         }
     }
-    let Some(measured) = measured else {
+    if measured.is_empty() {
         let why = "give one table of latencies (osu_latency, a ping-pong) beside those of bandwidths \
             (osu_bw) or pairs (osu_mbw_mr): latency and bandwidth of the machine follow from the times of \
             single messages";
         return Err(Failure::with(USAGE, why));
-    };
+    }
+    // IMB prints several tables into a file.
+    measured.dedup();
+    let measured = measured.join(", ");
     sorted.latency.sort_by_key(|row| row.bytes);
     let Sorted { latency, stream, mut node, notes } = sorted;
     let rows = &latency;
     let shares = !node.between.is_empty() || !node.inside.is_empty() || !node.bursts.is_empty();
     let fit = match shares {
         // The lines are drawn alone.
-        true => ::calibrate::fit(rows).unwrap_or(Fit { segments: Vec::new(), left_out: Vec::new() }),
-        false => fitted(measured, rows)?,
+        true => {
+            ::calibrate::fit(rows).unwrap_or(Fit { segments: Vec::new(), left_out: Vec::new(), scatter: 0.0 })
+        }
+        false => fitted(&measured, rows, &files)?,
     };
     if !fit.segments.is_empty() {
-        show_fit(measured, rows, &fit)?;
+        show_fit(&measured, rows, &fit, &files)?;
     }
     let mut machine = if shares {
         if !stream.is_empty() {
@@ -261,22 +268,23 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         node.rendezvous = matches.get_one::<u64>("rendezvous").copied();
         ::calibrate::calibrate_node(&node)
     } else {
-        let inner = match path("inside") {
-            Some(path) => {
+        let inner_files = inner_files.join(", ");
+        let inner = match inner_files.is_empty() {
+            false => {
                 node.inside_latency.sort_by_key(|row| row.bytes);
-                Some((path, fitted(path, &node.inside_latency)?))
+                Some(fitted(&inner_files, &node.inside_latency, &files)?)
             }
-            None => None,
+            true => None,
         };
         let stream = match stream.is_empty() {
             true => None,
-            false => Some(fitted(measured, &stream)?),
+            false => Some(fitted(&measured, &stream, &files)?),
         };
-        inner.iter().try_for_each(|(path, fit)| show_lines(path, fit))?;
-        let inside = inner.as_ref().map(|(_, fit)| Inside { fit, ranks });
+        inner.iter().try_for_each(|fit| show_lines(&inner_files, fit))?;
+        let inside = inner.as_ref().map(|fit| Inside { fit, ranks });
         ::calibrate::calibrate(&fit, inside.as_ref(), stream.as_ref())
     }
-    .map_err(|why| Failure::new(format!("{}: {why}", measured.display())))?;
+    .map_err(|why| Failure::new(format!("{measured}: {why}")))?;
     machine.notes.extend(notes);
     // The first rank of the second node.
     let predict =
@@ -287,7 +295,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         show_errors(path, &predict(&latencies(path, unit)?)?)?;
     }
     if let Some(output) = path("output") {
-        let source = format!("xsim calibrate, from {}", measured.display());
+        let source = format!("xsim calibrate, from {measured}");
         let text = machine.file(matches.get_one::<String>("name").expect("it has a default"), &source);
         std::fs::write(output, text)
             .map_err(|why| Failure::new(format!("cannot write the machine {}: {why}", output.display())))?;
@@ -323,6 +331,14 @@ fn read(path: &Path, unit: Option<f64>) -> Result<Vec<Table>, Failure> {
     ::calibrate::read(&text, unit).map_err(|why| Failure::new(format!("{}: {why}", path.display())))
 }
 
+/// Returns the tables of a file, and adds its name to those of the files so far.
+fn read_as(path: &Path, unit: Option<f64>, files: &mut Vec<String>) -> Result<Vec<Table>, Failure> {
+    let mut tables = read(path, unit)?;
+    tables.iter_mut().flat_map(|table| &mut table.rows).for_each(|row| row.file = files.len());
+    files.push(path.display().to_string());
+    Ok(tables)
+}
+
 /// Returns the latencies of a file.
 fn latencies(path: &Path, unit: Option<f64>) -> Result<Vec<Row>, Failure> {
     let tables = read(path, unit)?;
@@ -337,17 +353,22 @@ fn latencies(path: &Path, unit: Option<f64>) -> Result<Vec<Row>, Failure> {
     }
 }
 
-fn fitted(path: &Path, rows: &[Row]) -> Result<Fit, Failure> {
-    ::calibrate::fit(rows).map_err(|why| Failure::new(format!("{}: {why}", path.display())))
+/// Returns the lines through rows of tables with these names, among those of all `files`.
+fn fitted(names: &str, rows: &[Row], files: &[String]) -> Result<Fit, Failure> {
+    ::calibrate::fit_of_files(rows, files).map_err(|why| Failure::new(format!("{names}: {why}")))
 }
 
-fn show_fit(path: &Path, rows: &[Row], fit: &Fit) -> Result<(), Failure> {
-    say!("{}: {} times", path.display(), rows.len());
-    show_lines(path, fit)?;
+fn show_fit(names: &str, rows: &[Row], fit: &Fit, files: &[String]) -> Result<(), Failure> {
+    say!("{names}: {} times", rows.len());
+    show_lines(names, fit)?;
     for row in &fit.left_out {
         say!(
-            "left out: line {}, {} bytes in {}, which no line comes near",
+            "left out: line {}{}, {} bytes in {}, which no line comes near",
             row.line,
+            files
+                .get(row.file)
+                .filter(|_| files.len() > 1)
+                .map_or(String::new(), |file| format!(" of {file}")),
             row.bytes,
             time(row.seconds)
         );
@@ -356,19 +377,21 @@ fn show_fit(path: &Path, rows: &[Row], fit: &Fit) -> Result<(), Failure> {
 }
 
 /// Prints the lines with their 95 % confidence intervals.
-fn show_lines(path: &Path, fit: &Fit) -> Result<(), Failure> {
-    say!("lines through {} (95 % confidence):", path.display());
+fn show_lines(names: &str, fit: &Fit) -> Result<(), Failure> {
+    say!("lines through {names} (95 % confidence):");
     for segment in &fit.segments {
         let Estimate { value, within } = segment.per_byte;
+        let per_byte = match value.abs() > within {
+            true => format!("{:.5} ns a byte within {:.2} %", value * 1e9, (within / value).abs() * 100.0),
+            false => "no sure time for a byte".to_owned(),
+        };
         let rate = if value > within { format!(" ({:.4} Gbps)", 8e-9 / value) } else { String::new() };
         say!(
-            "  {} to {} bytes: {} within {}, and {:.5} ns a byte within {:.2} %{rate}",
+            "  {} to {} bytes: {} within {}, and {per_byte}{rate}",
             segment.from,
             segment.until,
             time(segment.latency.value),
             time(segment.latency.within),
-            value * 1e9,
-            (within / value).abs() * 100.0,
         );
     }
     Ok(())

@@ -100,6 +100,39 @@ fn a_machine_of_several_lines_takes_the_times_that_it_was_made_from() {
     }
 }
 
+/// Returns the rows of a table of two columns.
+fn times(path: &Path) -> Vec<(u64, f64)> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// Eager messages are copied at 5 GB/s; beyond 8 KiB request and answer take two more latencies, and the
+/// library 0.6 us.
+#[test]
+fn a_run_above_the_eager_limit_takes_what_was_measured() {
+    let directory = scratch("calibrate-rendezvous");
+    let path = directory.join("proto.txt");
+    let time = |bytes: u64| match bytes < 16384 {
+        true => 1.8 + bytes as f64 / 5e3,
+        false => 6.0 + bytes as f64 / 12e3,
+    };
+    let sizes = std::iter::once(0).chain((0..23).map(|power| 1u64 << power));
+    let rows: String = sizes.map(|bytes| format!("{bytes} {:.2}\n", time(bytes))).collect();
+    std::fs::write(&path, format!("# Size Latency (us)\n{rows}")).unwrap();
+    let file = directory.join("proto.toml");
+    let output = calibrate(&[&path, &"-o", &file]).success();
+    assert!(machine(&output).ends_with("/rank:eager=8192"), "{output}");
+    let again = times(&measured(&directory, "again.txt", file.to_str().unwrap(), 2));
+    assert!(again.iter().any(|row| row.0 > 8192), "{again:?}");
+    for (bytes, found) in again {
+        assert!((found / time(bytes) - 1.0).abs() < 0.01, "{bytes} bytes: {found} us\n{output}");
+    }
+}
+
 /// The steps of an InfiniBand cluster's ping-pong: where sends are inline no more, at 128 bytes, is no limit
 /// of eager messages.
 #[test]
@@ -190,7 +223,27 @@ fn what_no_machine_follows_from_is_told() {
     );
     refuses("bytes us\n1 2\n2 3\n", &[], "2 sizes: a line needs at least 3");
     refuses("bytes us\n1 1\n2 90\n4 1\n8 70\n16 1\n32 80\n64 2\n", &[], "no line fits these times");
+    refuses("bytes us\n1 1\n2 1e15\n", &[], "line 3: '2 1e15' is a message of 1.000e9 s, longer than");
     refused(&calibrate(&[&"/nonexistent"]), 1, "cannot read the table /nonexistent");
+}
+
+#[test]
+fn a_message_about_rows_of_several_tables_names_the_file_of_each() {
+    let directory = scratch("calibrate-files");
+    let file = |name: &str, spike: u64| {
+        let path = directory.join(name);
+        let time = |bytes: u64| (2.0 + bytes as f64 / 1e3) * if bytes == spike { 20.0 } else { 1.0 };
+        let rows: String = (0..16).map(|power| format!("{} {:.3}\n", 1 << power, time(1 << power))).collect();
+        std::fs::write(&path, format!("bytes us\n{rows}")).unwrap();
+        path
+    };
+    let (first, second) = (file("first.txt", 0), file("second.txt", 1024));
+    let output = calibrate(&[&first, &second]).success();
+    let both = format!("{}, {}: 32 times", first.display(), second.display());
+    let left_out = format!("left out: line 12 of {}, 1024 bytes", second.display());
+    for said in [both, left_out] {
+        assert!(output.stdout.contains(&said), "{said}\nis missing in\n{output}");
+    }
 }
 
 /// Tables of a machine whose cores spend 100 ns, whose interface spends 10 ns a message and moves 10 GB/s.

@@ -1,6 +1,6 @@
 //! Values by message size: interpolation, medians of repeated rows, and pieces of few segments.
 
-use crate::pieces::SizeCost;
+use crate::pieces::{MAX_PIECES, SizeCost};
 use crate::table::Row;
 
 /// A row is a spike if it is off the geometric mean of its neighbours by this factor.
@@ -11,8 +11,6 @@ const BEYOND: f64 = 1.3;
 const ON_THE_LINE: f64 = 0.25;
 /// A time grows with the size, noise apart, by no more than the size does.
 const GROWS: f64 = 1.1;
-/// Segments of a piecewise cost; a machine takes at most 64.
-const MAX_PIECES: usize = 48;
 
 /// Values in seconds over ascending sizes, a line from each to the next.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -175,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn row(bytes: u64, seconds: f64) -> Row {
-        Row { bytes, seconds, resolution: 0.0, line: 1 }
+        Row { bytes, seconds, resolution: 0.0, file: 0, line: 1 }
     }
 
     fn value(pieces: &[SizeCost], bytes: u64) -> f64 {

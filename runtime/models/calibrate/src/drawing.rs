@@ -1,7 +1,7 @@
 //! Drawing of the measurements, the lines through them, and the machine.
 
 use crate::fit::Fit;
-use crate::machine::Prediction;
+use crate::prediction::Prediction;
 use plot::{Chart, Mark, PlotSeries};
 
 /// Draws times over sizes, from one byte on: logarithmic axes have no nought.

@@ -13,11 +13,19 @@ const MIN_SIZES: usize = 3;
 const MAX_ROWS: usize = 512;
 /// The most lines: what short messages, eager ones, those of a rendezvous and those beyond the caches take.
 const MAX_LINES: usize = 4;
-/// By how much the criterion must fall for another line. Ten is called very strong evidence (R. Kass, A.
+/// By how much the criterion must fall for each further line. Ten is called very strong evidence (R. Kass, A.
 /// Raftery, "Bayes Factors", 1995).
 const EVIDENCE: f64 = 10.0;
 /// A row that is farther from its line than this part of its time is no noise.
 const FAR: f64 = 0.25;
+/// A row is noise if it is off by less than so many times what rows scatter by.
+const NOISE_WIDTH: f64 = 3.0;
+/// What neighbours scatter by is noise up to so many times the variance from the lines; more is their steps.
+const WIDER: f64 = 4.0;
+/// Rows with two neighbours that show what rows scatter by.
+const MIN_SCATTER: usize = 12;
+/// Quarters, and the quantile of the square of a standard normal number there.
+const QUANTILES_OF_SQUARES: [(usize, f64); 2] = [(2, 0.4549), (3, 1.3233)];
 
 /// A number with half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,6 +63,8 @@ pub struct Fit {
     pub segments: Vec<Segment>,
     /// Rows that no line comes near, which count for none.
     pub left_out: Vec<Row>,
+    /// What times are off their neighbours by, in proportion (a standard deviation); 0 of few rows.
+    pub scatter: f64,
 }
 
 impl Fit {
@@ -133,54 +143,79 @@ fn sizes(rows: &[Row]) -> usize {
 /// # Errors
 /// A sentence: too few sizes, or rows that no line comes near, with their lines in the file.
 pub fn fit(rows: &[Row]) -> Result<Fit, String> {
+    fit_of_files(rows, &[])
+}
+
+/// Returns the lines as [`fit`] does, of rows from files with these names.
+///
+/// # Errors
+/// The same sentences, which name the file of each line if there are several.
+pub fn fit_of_files(rows: &[Row], files: &[String]) -> Result<Fit, String> {
     if rows.len() > MAX_ROWS {
         let count = rows.len();
         return Err(format!(
             "these are {count} times, and at most {MAX_ROWS} are fitted: give powers of two"
         ));
     }
+    let scatter = scatter(rows);
+    if scatter > FAR {
+        return Err(format!(
+            "no line fits these times: from size to size they scatter by {:.0} %: measure again with more \
+            repetitions, or give tables of several runs",
+            scatter * 100.0
+        ));
+    }
+    let far = FAR.max(NOISE_WIDTH * scatter);
     let mut kept = rows.to_vec();
     let mut left_out: Vec<Row> = Vec::new();
     loop {
         if sizes(&kept) < MIN_SIZES {
             return Err(match left_out.is_empty() {
-                true => {
-                    format!("these are times of {} sizes: a line needs at least {MIN_SIZES}", sizes(rows))
-                }
-                false => no_line(&left_out, rows.len()),
+                true => match sizes(rows) {
+                    1 => format!("these are times of 1 size: a line needs at least {MIN_SIZES}"),
+                    sizes => format!("these are times of {sizes} sizes: a line needs at least {MIN_SIZES}"),
+                },
+                false => no_line(&left_out, rows.len(), files),
             });
         }
-        let segments = segments(&kept);
-        let fit = Fit { segments, left_out: Vec::new() };
+        let segments = segments(&kept, scatter);
+        let fit = Fit { segments, left_out: Vec::new(), scatter };
         let off = |row: &Row| (fit.at(row.bytes) / row.seconds - 1.0).abs();
         // One at a time: a row that is far off pulls its line away from its neighbours.
         let worst = (0..kept.len()).max_by(|&a, &b| off(&kept[a]).total_cmp(&off(&kept[b]))).unwrap_or(0);
-        if off(&kept[worst]) <= FAR {
-            left_out.sort_by_key(|row| row.line);
+        if off(&kept[worst]) <= far {
+            left_out.sort_by_key(|row| (row.file, row.line));
             return Ok(Fit { left_out, ..fit });
         }
         left_out.push(kept.remove(worst));
         if left_out.len() * 4 > rows.len() {
-            return Err(no_line(&left_out, rows.len()));
+            return Err(no_line(&left_out, rows.len(), files));
         }
     }
 }
 
-fn no_line(left_out: &[Row], of: usize) -> String {
-    let mut lines: Vec<usize> = left_out.iter().map(|row| row.line).collect();
-    lines.sort_unstable();
-    let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+fn no_line(left_out: &[Row], of: usize, files: &[String]) -> String {
+    let mut rows = left_out.to_vec();
+    rows.sort_unstable_by_key(|row| (row.file, row.line));
+    let of_file = |same: &[Row]| {
+        let lines: Vec<String> = same.iter().map(|row| row.line.to_string()).collect();
+        match files.get(same[0].file).filter(|_| files.len() > 1) {
+            Some(name) => format!("{} of {name}", lines.join(", ")),
+            None => lines.join(", "),
+        }
+    };
+    let lines: Vec<String> = rows.chunk_by(|a, b| a.file == b.file).map(of_file).collect();
     format!(
         "no line fits these times: of {of} rows {} are more than {:.0} % off whatever the others are \
         (lines {}): measure again with more repetitions",
-        lines.len(),
+        rows.len(),
         FAR * 100.0,
-        lines.join(", ")
+        lines.join("; ")
     )
 }
 
 /// Returns the lines that the criterion chooses.
-fn segments(rows: &[Row]) -> Vec<Segment> {
+fn segments(rows: &[Row], scatter: f64) -> Vec<Segment> {
     let count = rows.len() as f64;
     // What rounding to the printed digits adds: exact tables would otherwise be taken apart for their last
     // digits.
@@ -192,7 +227,15 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
         // A line has two parameters, and where it ends is a third.
         let parameters = (3 * lines - 1) as f64;
         let criterion = count * (squares / count + rounding).ln() + parameters * count.ln();
-        if best.as_ref().is_none_or(|(least, ..)| criterion < least - EVIDENCE) {
+        // With the noise itself a line must explain more than that does, by the same criterion.
+        let is_better = |(least, ends, before): &(f64, Vec<usize>, f64)| {
+            let more = (lines - ends.len()) as f64;
+            let freedom = rows.len().saturating_sub(2 * lines).max(1) as f64;
+            let noise = scatter.powi(2).min(WIDER * squares / freedom).max(rounding);
+            let explained = (before - squares) / noise;
+            *least - criterion > more * EVIDENCE && explained > more * (EVIDENCE + 3.0 * count.ln())
+        };
+        if best.as_ref().is_none_or(is_better) {
             best = Some((criterion, ends, squares));
         }
     }
@@ -216,6 +259,29 @@ fn segments(rows: &[Row]) -> Vec<Segment> {
         }
     };
     ends.iter().map(segment).collect()
+}
+
+/// Returns the noise of times in proportion to them; 0 of few rows, which do not show it.
+///
+/// It is what a row is off the line through its two neighbours (T. Gasser, L. Sroka, C. Jennen-Steinmetz,
+/// "Residual Variance and Residual Pattern in Nonlinear Regression", Biometrika 73, 1986). Quantiles of the
+/// squares do not grow by a few jumps.
+fn scatter(rows: &[Row]) -> f64 {
+    let square = |of: &[Row]| {
+        let [before, here, after] = of else { return 0.0 };
+        let width = (after.bytes - before.bytes) as f64;
+        let part = if width > 0.0 { (here.bytes - before.bytes) as f64 / width } else { 0.5 };
+        let (low, high) = ((1.0 - part) * before.seconds, part * after.seconds);
+        let variance = here.seconds.powi(2) + low.powi(2) + high.powi(2);
+        (here.seconds - low - high).powi(2) / variance
+    };
+    let mut squares: Vec<f64> = rows.windows(3).map(square).collect();
+    if squares.len() < MIN_SCATTER {
+        return 0.0;
+    }
+    squares.sort_by(f64::total_cmp);
+    let variance = |(quarters, quantile): (usize, f64)| squares[squares.len() * quarters / 4] / quantile;
+    QUANTILES_OF_SQUARES.map(variance).into_iter().fold(0.0, f64::max).sqrt()
 }
 
 /// Returns the cut of rows into so many lines with the least sum of squares, and where each ends; O(lines
@@ -255,8 +321,13 @@ mod tests {
     use proptest::strategy::ValueTree;
 
     fn rows(sizes: impl IntoIterator<Item = u64>, time: impl Fn(u64) -> f64) -> Vec<Row> {
-        let row =
-            |(at, bytes): (usize, u64)| Row { bytes, seconds: time(bytes), resolution: 1e-12, line: at + 1 };
+        let row = |(at, bytes): (usize, u64)| Row {
+            bytes,
+            seconds: time(bytes),
+            resolution: 1e-12,
+            file: 0,
+            line: at + 1,
+        };
         sizes.into_iter().enumerate().map(row).collect()
     }
 
@@ -302,6 +373,35 @@ mod tests {
         }
     }
 
+    /// Of 200 tables noise makes a second line in 2, in 4, and with noise of a fifth in 20 at most.
+    #[test]
+    fn a_line_is_kept_only_if_it_explains_more_than_the_noise() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let uniforms = prop::collection::vec((1e-12f64..1.0, 0.0f64..1.0), 24);
+        for (noise, most) in [(0.05, 2), (0.1, 4), (0.2, 20)] {
+            let (mut several, mut refused) = (0, 0);
+            for _ in 0..200 {
+                let mut noisy = rows(powers(), |bytes| 1.8e-6 + bytes as f64 / 12.5e9);
+                let drawn = uniforms.new_tree(&mut runner).unwrap().current();
+                for (row, (radius, angle)) in noisy.iter_mut().zip(drawn) {
+                    let normal = (-2.0 * f64::ln(radius)).sqrt() * (std::f64::consts::TAU * angle).cos();
+                    row.seconds *= (1.0 + noise * normal).max(0.05);
+                }
+                match fit(&noisy) {
+                    Ok(found) => {
+                        assert!(found.segments.len() < 3, "{noise}: {:?}", found.segments);
+                        several += usize::from(found.segments.len() > 1);
+                    }
+                    Err(why) => {
+                        assert!(why.contains("they scatter by"), "{why}");
+                        refused += 1;
+                    }
+                }
+            }
+            assert!(several <= most && refused < 100, "{noise}: {several} of several lines, {refused}");
+        }
+    }
+
     #[test]
     fn a_jump_is_where_it_is() {
         let time = |bytes: u64| {
@@ -334,7 +434,14 @@ mod tests {
             if bytes.count_ones() == 1 && bytes.trailing_zeros() % 2 == 0 { 1e-6 } else { 5e-5 }
         });
         let why = fit(&wild).unwrap_err();
-        assert!(why.contains("no line fits these times") && why.contains("(lines "), "{why}");
+        assert!(why.contains("no line fits these times: from size to size they scatter by "), "{why}");
+        let mut few = wild[..9].to_vec();
+        few.iter_mut().skip(4).for_each(|row| row.file = 1);
+        let names = ["a.txt".to_owned(), "b.txt".to_owned()];
+        let why = fit_of_files(&few, &names).unwrap_err();
+        assert!(why.contains(" of a.txt; ") && why.contains(" of b.txt): measure again"), "{why}");
+        let why = fit(&rows([1], |_| 1e-6)).unwrap_err();
+        assert!(why.contains("1 size: a line needs at least 3"), "{why}");
         let why = fit(&rows([1, 2], |_| 1e-6)).unwrap_err();
         assert!(why.contains("2 sizes: a line needs at least 3"), "{why}");
     }

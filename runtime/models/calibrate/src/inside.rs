@@ -92,6 +92,8 @@ pub struct NodeInside<'a> {
     pub own: &'a Curve,
     /// `delay` of messages between nodes.
     pub delay: &'a Curve,
+    /// A ping-pong between nodes.
+    pub outside: &'a Curve,
 }
 
 /// The level of messages inside a node.
@@ -109,7 +111,7 @@ pub struct InsideLevel {
 
 /// Returns the level of messages inside a node.
 pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLevel, String> {
-    let NodeInside { tables, rates, capacity, own, delay } = *node;
+    let NodeInside { tables, rates, capacity, own, delay, outside } = *node;
     if tables.ranks < 2 {
         return Ok(InsideLevel::default());
     }
@@ -129,15 +131,21 @@ pub fn level(node: &NodeInside<'_>, notes: &mut Vec<String>) -> Result<InsideLev
             }
             None => {
                 notes.push(
-                    "messages inside a node cost what their ranks spend on one between nodes: \
-                    osu_latency and osu_mbw_mr on one node would show more"
+                    "a message inside a node takes as long as one between nodes, which is the most that it \
+                    can: osu_latency and osu_mbw_mr on one node would show more"
                         .to_owned(),
                 );
                 own.clone()
             }
         };
+        let wait = |bytes: u64| (outside.at(bytes) - 2.0 * service.at(bytes)).max(0.0);
+        let wait = Curve::map(&service.sizes(), wait);
         let service = pieces::text(&service.pieces(|bytes| 0.01 * service.at(bytes) + 1e-10));
-        let level = format!("/star:{},l=0,b=inf,o={service}", tables.ranks);
+        let mut level = format!("/star:{},l=0,b=inf,o={service}", tables.ranks);
+        if latency.is_none() {
+            let wait = wait.pieces(|bytes| 0.005 * outside.at(bytes));
+            level += &format!(",delay={}", pieces::text(&wait));
+        }
         return Ok(InsideLevel { level, ..InsideLevel::default() });
     };
     let sizes = own.sizes();

@@ -8,12 +8,15 @@ mod inside;
 mod machine;
 mod node;
 mod pieces;
+mod prediction;
+mod rendezvous;
 mod script;
 mod table;
 
 pub use drawing::chart;
-pub use fit::{Estimate, Fit, Segment, fit};
-pub use machine::{Calibrated, Determined, Inside, Prediction, calibrate, predict};
+pub use fit::{Estimate, Fit, Segment, fit, fit_of_files};
+pub use machine::{Calibrated, Determined, Inside, calibrate};
 pub use node::{NodeTables, PairRates, calibrate_node};
+pub use prediction::{Prediction, predict};
 pub use script::{BatchSystem, script};
 pub use table::{DEFAULT_WINDOW, Kind, Row, Table, read, unit};

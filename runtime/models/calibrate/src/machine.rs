@@ -1,10 +1,9 @@
 //! The simulated machine whose times the lines are.
 
 use crate::fit::{Estimate, Fit};
-use crate::pieces;
-use crate::table::Row;
-use engine::{Span, Time};
-use network::{Bandwidth, Endpoint, Machine, Message, Network};
+use crate::rendezvous::{Delays, Levels};
+use engine::Span;
+use network::{Bandwidth, Machine};
 
 /// Messages inside a node: their lines, and the number of ranks of a node.
 pub struct Inside<'a> {
@@ -72,15 +71,11 @@ impl Calibrated {
     }
 }
 
-/// The least jump of a rendezvous, in times of an empty message. The sender hears from its receiver first,
-/// which is a way of the network more; of an empty message's time the network's way is half at least.
-const MIN_RENDEZVOUS_JUMP: f64 = 0.5;
-
 /// The least part of the smallest messages' time that another line may have as the network's latency.
 const MIN_LATENCY_PART: f64 = 0.5;
 
-/// A message whose time gives a machine's time for a byte.
-const LONG_BYTES: u64 = 1 << 30;
+/// Times that scatter by more have a note.
+const MUCH_SCATTER: f64 = 0.05;
 
 /// Returns the shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is
 /// that number.
@@ -138,23 +133,6 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
     Ok(lower.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(Estimate { value, within }))
 }
 
-/// Returns the key `delay` of a level, with its comma: what messages to rank `to` of a machine take by their
-/// size beside its latency and bandwidth. Empty if all are on one line.
-fn delay(fit: &Fit, network: &str, to: u32) -> Result<String, String> {
-    if fit.segments.len() < 2 {
-        return Ok(String::new());
-    }
-    let row = |bytes: u64| Row { bytes, seconds: 0.0, resolution: 0.0, line: 0 };
-    let ends = predict(network, to, &[row(0), row(LONG_BYTES)])?;
-    let latency = ends[0].seconds;
-    let per_byte = (ends[1].seconds - latency) / LONG_BYTES as f64;
-    let pieces = pieces::above(&fit.segments, |bytes| latency + per_byte * bytes as f64);
-    if pieces.iter().all(|piece| piece.latency == 0.0 && piece.per_byte == 0.0) {
-        return Ok(String::new());
-    }
-    Ok(format!(",delay={}", pieces::text(&pieces)))
-}
-
 /// Returns the machine of a ping-pong between two nodes, if given with one inside a node, and with many
 /// messages in a row.
 ///
@@ -167,12 +145,12 @@ fn delay(fit: &Fit, network: &str, to: u32) -> Result<String, String> {
 pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -> Result<Calibrated, String> {
     let mut notes = Vec::new();
     let whole = latency(fit)?;
-    let mut node = String::new();
     let half = |estimate: Estimate| {
         span(rounded(Estimate { value: estimate.value / 2.0, within: estimate.within / 2.0 }))
     };
     let mut outside = half(whole);
     let wide = bandwidth(fit)?;
+    let mut inner_links = None;
     if let Some(Inside { fit: inner, ranks }) = inside {
         let part = latency(inner)?;
         if part.value >= whole.value {
@@ -192,15 +170,22 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
                 ({narrow} against {wide}): the machine gives them {narrow}"
             ));
         }
-        let links = format!("{ranks},l={},b={narrow}", half(part));
-        node = format!("/star:{links}{}", delay(inner, &format!("star:l=0,b={wide}/star:{links}"), 1)?);
+        inner_links = Some(format!("star:{ranks},l={},b={narrow}", half(part)));
     }
     let links = format!("star:l={outside},b={wide}");
-    let to = inside.map_or(1, |inside| inside.ranks);
-    let network = format!("{links}{}{node}", delay(fit, &format!("{links}{node}"), to)?);
-    let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
-    let (jump, more) = eager(fit, whole.value);
+    let levels = Levels { fit, links: &links, inside, inner_links: inner_links.as_deref() };
+    let Delays { outer, inner, eager_limit, notes: more } = levels.delays(whole.value)?;
     notes.extend(more);
+    if fit.scatter > MUCH_SCATTER {
+        notes.push(format!(
+            "from size to size the times scatter by {:.0} %, and a step that is not surely more is lost in \
+            that: measure with more repetitions, or give tables of several runs",
+            fit.scatter * 100.0
+        ));
+    }
+    let node = inner_links.map_or(String::new(), |links| format!("/{links}{inner}"));
+    let network = format!("{links}{outer}{node}");
+    let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
     if stream.is_none() {
         notes.push(
             "what a rank itself spends on a message is a part of the latency: a table of osu_bw \
@@ -208,7 +193,6 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
                 .to_owned(),
         );
     }
-    let eager_limit = jump.map(|(at, _)| at);
     let settings: Vec<String> = gap
         .map(|gap| format!("gap={gap}"))
         .into_iter()
@@ -222,90 +206,12 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     Ok(Calibrated { specification, network, gap, eager_limit, reduce: None, notes, determined })
 }
 
-/// Returns the last size before the rendezvous and by how much the time jumps there, and sentences on jumps.
-/// `whole` is the time of an empty message.
-fn eager(fit: &Fit, whole: f64) -> (Option<(u64, f64)>, Vec<String>) {
-    let mut notes = Vec::new();
-    let jumps = fit.jumps();
-    let is_rendezvous = |&&(_, by): &&(u64, f64)| by >= MIN_RENDEZVOUS_JUMP * whole;
-    let jump = jumps.iter().find(is_rendezvous).copied();
-    for (at, by) in jumps.iter().filter(|jump| !is_rendezvous(jump)) {
-        notes.push(format!(
-            "beyond {at} bytes a message takes {} longer, less than a message to its receiver and back \
-            would: this is no eager limit \
-             (the end of inline sends, or another copy) but a cost of the library, which the machine has in \
-             delay",
-            span(*by)
-        ));
-    }
-    if let Some((at, by)) = jump {
-        notes.push(format!(
-            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The \
-             machine has this as its eager limit, which makes a sender wait, and what a ping-pong takes \
-             longer in delay",
-            span(by)
-        ));
-    }
-    (jump, notes)
-}
-
-/// The machine's time for a measured row.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Prediction {
-    /// The row.
-    pub row: Row,
-    /// The machine's time in seconds.
-    pub seconds: f64,
-}
-
-impl Prediction {
-    /// Returns by how much the machine is off, in parts of what was measured; below nought it is too fast.
-    pub fn error(&self) -> f64 {
-        self.seconds / self.row.seconds - 1.0
-    }
-}
-
-/// Returns what a machine says of rows: lone messages from the first rank to rank `to`, as the simulator
-/// itself has them.
-///
-/// # Errors
-/// A sentence, if the machine cannot be built or a message never arrives.
-pub fn predict(specification: &str, to: u32, rows: &[Row]) -> Result<Vec<Prediction>, String> {
-    let machine = Machine::parse(specification).map_err(|why| why.to_string())?;
-    let overheads = machine.overheads.send + machine.overheads.receive;
-    let mut built = machine.build(to + 1).map_err(|why| why.to_string())?;
-    let mut now = Time::ZERO;
-    let mut time = |row: &Row| -> Result<Span, String> {
-        let message =
-            Message { source: Endpoint(0), destination: Endpoint(to), bytes: row.bytes, id: 0, class: 0 };
-        Ok(match &mut built.network {
-            Network::Formula(network) => network.latency(message.source, message.destination, row.bytes),
-            Network::Shared(network) => {
-                let mut delivered = Vec::new();
-                let arrival = network.send(now, &message);
-                while arrival.is_none() && delivered.is_empty() {
-                    let next = network.next_event();
-                    let next =
-                        next.ok_or_else(|| format!("a message of {} bytes never arrives", row.bytes))?;
-                    network.advance(next, &mut delivered);
-                }
-                let arrival = arrival.or(delivered.first().map(|delivered| delivered.at)).unwrap_or(now);
-                let takes = arrival.since(now);
-                // The next message finds nothing of this one.
-                now = arrival + Span::from_ps(1_000_000_000_000);
-                takes
-            }
-        })
-    };
-    let mut seconds = |row: &Row| Ok((time(row)? + overheads).as_ps() as f64 * 1e-12);
-    let predictions: Result<Vec<f64>, String> = rows.iter().map(&mut seconds).collect();
-    Ok(rows.iter().zip(predictions?).map(|(row, seconds)| Prediction { row: *row, seconds }).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fit::fit;
+    use crate::prediction::{Prediction, predict};
+    use crate::table::Row;
 
     /// Returns a table with four decimals of microseconds, as a program would print it.
     fn rows(time: impl Fn(f64) -> f64) -> Vec<Row> {
@@ -314,6 +220,7 @@ mod tests {
             bytes,
             seconds: (time(bytes as f64) * 1e10).round() * 1e-10,
             resolution: 1e-10,
+            file: 0,
             line: at + 1,
         };
         sizes.enumerate().map(row).collect()
@@ -341,7 +248,7 @@ mod tests {
         let (near, far) = (line(0.6e-6, 80.0), line(3e-6, 10.0));
         let machine = calibrate(&far, Some(&Inside { fit: &near, ranks: 4 }), None).unwrap();
         assert_eq!(machine.specification, "star:l=1.2us,b=10Gbps/star:4,l=300ns,b=80Gbps");
-        let row = |bytes| Row { bytes, seconds: 3e-6, resolution: 0.0, line: 1 };
+        let row = |bytes| Row { bytes, seconds: 3e-6, resolution: 0.0, file: 0, line: 1 };
         let of = |to| predict(&machine.specification, to, &[row(0)]).unwrap()[0].seconds;
         assert_eq!(((of(1) * 1e9).round(), (of(4) * 1e9).round()), (600.0, 3000.0));
         let why = calibrate(&near, Some(&Inside { fit: &far, ranks: 4 }), None).unwrap_err();
@@ -349,14 +256,38 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_becomes_the_eager_limit() {
+    fn a_jump_becomes_the_eager_limit_and_delay_is_what_its_handshake_leaves() {
+        let machine = |jump: f64| {
+            let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 2e-6 + jump } + bytes * 1e-10;
+            calibrate(&fit(&rows(time)).unwrap(), None, None).unwrap()
+        };
+        let machine_of = machine(5e-6);
+        assert_eq!(machine_of.specification, "star:l=1us,b=80Gbps,delay=0;8193:1us/rank:eager=8192");
+        let note = &machine_of.notes[0];
+        assert!(note.contains("beyond 8192 bytes a message takes 5us longer"), "{note}");
+        assert!(note.contains("request and answer take 4us"), "{note}");
+        // Request and answer are all of it.
+        assert_eq!(machine(4e-6).specification, "star:l=1us,b=80Gbps/rank:eager=8192");
+    }
+
+    #[test]
+    fn a_jump_that_is_shorter_than_the_handshake_is_a_delay_without_an_eager_limit() {
         let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 5e-6 } + bytes * 1e-10;
         let machine = calibrate(&fit(&rows(time)).unwrap(), None, None).unwrap();
-        assert_eq!(machine.specification, "star:l=1us,b=80Gbps,delay=0;8193:3us/rank:eager=8192");
-        assert!(
-            machine.notes[0].contains("beyond 8192 bytes a message takes 3us longer"),
-            "{:?}",
-            machine.notes
+        assert_eq!(machine.specification, "star:l=1us,b=80Gbps,delay=0;8193:3us");
+        assert!(machine.notes[0].contains("delay and no eager limit"), "{:?}", machine.notes);
+        // Inside a node nothing waits, and an eager limit is one of all levels.
+        let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 7e-6 } + bytes * 1e-10;
+        let inside = Inside { fit: &line(0.6e-6, 80.0), ranks: 4 };
+        let machine = calibrate(&fit(&rows(time)).unwrap(), Some(&inside), None).unwrap();
+        assert_eq!(machine.eager_limit, None, "{}", machine.specification);
+        let inner = |bytes: f64| if bytes <= 8192.0 { 0.6e-6 } else { 2e-6 } + bytes * 1e-10;
+        let inside = Inside { fit: &fit(&rows(inner)).unwrap(), ranks: 4 };
+        let machine = calibrate(&fit(&rows(time)).unwrap(), Some(&inside), None).unwrap();
+        assert_eq!(
+            machine.specification,
+            "star:l=700ns,b=80Gbps,delay=0;8193:1us/star:4,l=300ns,b=80Gbps,delay=0;8193:200ns\
+            /rank:eager=8192"
         );
     }
 
@@ -371,9 +302,9 @@ mod tests {
             "{:?}",
             machine.notes
         );
-        let both = |bytes: f64| inline(bytes) + if bytes > 8192.0 { 1.5e-6 } else { 0.0 };
+        let both = |bytes: f64| inline(bytes) + if bytes > 8192.0 { 3.5e-6 } else { 0.0 };
         let machine = calibrate(&fit(&rows(both)).unwrap(), None, None).unwrap();
-        let delay = "0;129:500ns;8193:2us";
+        let delay = "0;129:500ns;8193:800ns";
         assert_eq!(machine.specification, format!("star:l=800ns,b=80Gbps,delay={delay}/rank:eager=8192"));
     }
 
@@ -390,7 +321,7 @@ mod tests {
 
     #[test]
     fn errors_have_signs() {
-        let row = |seconds| Row { bytes: 1000, seconds, resolution: 0.0, line: 1 };
+        let row = |seconds| Row { bytes: 1000, seconds, resolution: 0.0, file: 0, line: 1 };
         let errors: Vec<f64> = predict("star:l=1us,b=8Gbps", 1, &[row(2e-6), row(4e-6)])
             .unwrap()
             .iter()

@@ -79,7 +79,7 @@ impl PairCurve {
     /// Returns bytes a second, and how far off they may be in proportion, by the line through the longest
     /// messages.
     pub(crate) fn bandwidth(&self, from: u64) -> Option<(f64, f64)> {
-        let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, line: 0 };
+        let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, file: 0, line: 0 };
         let rows: Vec<Row> = self.times.points().iter().filter(|point| point.0 >= from).map(row).collect();
         let Estimate { value, within } = fit(&rows).ok()?.segments.last()?.per_byte;
         (value > 4.0 * within).then_some((value.recip(), within / value))
@@ -205,8 +205,14 @@ pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     let delay = Curve::map(&sizes, |bytes| (beside(bytes) - 2.0 * own.at(bytes) - way).max(0.0));
     let interface = interface(crowd, single, nic, zero_copy, &sizes, &mut notes);
     let gap = bursts(tables, &latency, nic, interface.gap, &mut notes)?;
-    let near =
-        NodeInside { tables, rates: &inner_tables, capacity: capacity.as_ref(), own: &own, delay: &delay };
+    let near = NodeInside {
+        tables,
+        rates: &inner_tables,
+        capacity: capacity.as_ref(),
+        own: &own,
+        delay: &delay,
+        outside: &latency,
+    };
     let near = inside::level(&near, &mut notes)?;
 
     let mut network =

@@ -16,14 +16,31 @@ pub struct SizeCost {
     pub per_byte: f64,
 }
 
-/// Sizes of a piece, in parts of an octave, where a line falls or begins below nothing: a machine has no such
-/// cost, and short pieces come near it.
-const PIECES_AN_OCTAVE: i32 = 8;
+/// Segments of a piecewise cost; a machine takes at most 64.
+pub const MAX_PIECES: usize = 48;
+/// The least step from a short piece to the next: an eighth of an octave.
+const SHORT_STEP: f64 = 1.0905;
+/// The part of a time that short pieces may be off by where a line falls or begins below nothing, which no
+/// machine has. The first that gives few enough pieces.
+const TOLERANCES: [f64; 7] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, f64::INFINITY];
 /// A difference below this part of the measured time is none.
 const MIN_PART: f64 = 0.002;
 
-/// Returns what the segments take more than `base`, which is a line of the machine.
+/// Returns what the segments take more than `base`, which is a line of the machine. Pieces begin at ascending
+/// sizes, and there are no more of them than a machine takes.
 pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<SizeCost> {
+    let mut found = Vec::new();
+    for tolerance in TOLERANCES {
+        found = pieces_above(segments, &base, tolerance);
+        if found.len() <= MAX_PIECES {
+            break;
+        }
+    }
+    found
+}
+
+/// Returns the pieces, with short ones that are off by no more than a part of the time at their ends.
+fn pieces_above(segments: &[Segment], base: impl Fn(u64) -> f64, tolerance: f64) -> Vec<SizeCost> {
     let mut pieces: Vec<SizeCost> = Vec::new();
     let mut from = 0;
     for segment in segments {
@@ -43,29 +60,50 @@ pub fn above(segments: &[Segment], base: impl Fn(u64) -> f64) -> Vec<SizeCost> {
         if per_byte >= 0.0 && latency >= 0.0 {
             pieces.push(SizeCost { from, latency, per_byte });
         } else {
-            pieces.extend(short(from, segment, cost, per_byte));
+            pieces.extend(short(from, segment, cost, per_byte, tolerance));
         }
-        from = segment.until + 1;
+        from = segment.until.saturating_add(1);
     }
     pieces.dedup_by(|next, before| next.latency == before.latency && next.per_byte == before.per_byte);
     pieces
 }
 
-/// Returns short pieces, each right in its middle.
-fn short(from: u64, segment: &Segment, above: impl Fn(u64) -> f64, per_byte: f64) -> Vec<SizeCost> {
-    let step = 2f64.powf(1.0 / f64::from(PIECES_AN_OCTAVE));
-    let (mut pieces, mut at) = (Vec::new(), from.max(1) as f64);
-    // Sizes between two segments are those of the second.
-    let first = segment.from as f64;
-    while at < segment.until as f64 {
-        let next = if at < first { first } else { at * step };
-        let middle = (at.max(first) * next.max(first)).sqrt().min(segment.until as f64);
-        let cost = above(middle as u64).max(0.0);
-        let from = if pieces.is_empty() { from } else { at.ceil() as u64 };
-        pieces.push(match per_byte < 0.0 {
-            true => SizeCost { from, latency: cost, per_byte: 0.0 },
-            false => SizeCost { from, latency: 0.0, per_byte: cost / middle },
-        });
+/// Returns short pieces, each right in its middle and level if the line falls.
+fn short(
+    from: u64,
+    segment: &Segment,
+    above: impl Fn(u64) -> f64,
+    per_byte: f64,
+    tolerance: f64,
+) -> Vec<SizeCost> {
+    let cost = |bytes: u64| above(bytes).max(0.0);
+    // A size at least: octaves of a few bytes have fewer sizes than steps.
+    let step = |at: u64| ((at as f64 * SHORT_STEP) as u64).max(at.saturating_add(1)).min(segment.until);
+    let piece = |at: u64, next: u64| {
+        let middle = (at.max(1) as f64 * next.max(1) as f64).sqrt();
+        let value = cost(middle as u64);
+        match per_byte < 0.0 {
+            true => SizeCost { from: at, latency: value, per_byte: 0.0 },
+            false => SizeCost { from: at, latency: 0.0, per_byte: value / middle },
+        }
+    };
+    let is_near = |piece: SizeCost, bytes: u64| {
+        let off = piece.latency + piece.per_byte * bytes as f64 - cost(bytes);
+        off.abs() <= tolerance * segment.at(bytes)
+    };
+    let (mut pieces, mut at) = (Vec::new(), segment.from);
+    while at < segment.until || pieces.is_empty() {
+        let mut next = step(at);
+        while next < segment.until {
+            let longer = piece(at, step(next));
+            if !is_near(longer, at) || !is_near(longer, step(next)) {
+                break;
+            }
+            next = step(next);
+        }
+        // Sizes between two segments are those of the second.
+        let begin = if pieces.is_empty() { from } else { at };
+        pieces.push(SizeCost { from: begin, ..piece(at, next) });
         at = next;
     }
     pieces

@@ -29,6 +29,8 @@ pub struct Row {
     pub seconds: f64,
     /// The value of one unit in the last printed digit, in seconds.
     pub resolution: f64,
+    /// The index of its file; 0 as it is read.
+    pub file: usize,
     /// The line of the file.
     pub line: usize,
 }
@@ -49,6 +51,8 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
+/// The longest time of a message: a network holds 53 days and back, virtual time 213.
+const MAX_SECONDS: f64 = 1e6;
 /// Messages in a row unless a benchmark says otherwise.
 pub const DEFAULT_WINDOW: u32 = 64;
 
@@ -280,26 +284,39 @@ fn row(words: &[&str], columns: Columns, line: usize) -> Result<Option<Row>, Str
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
     let value = value.ok_or_else(|| wrong(format!("has a value, {text}, that is no number from 0")))?;
     let digit = digit(text);
-    Ok(match columns.kind {
+    let row = match columns.kind {
         Kind::Latency if value == 0.0 => {
             return Err(wrong("is a message that takes no time: print more digits".to_owned()));
         }
-        Kind::Latency => {
-            Some(Row { bytes, seconds: value * columns.scale, resolution: digit * columns.scale, line })
-        }
+        Kind::Latency => Some(Row {
+            bytes,
+            seconds: value * columns.scale,
+            resolution: digit * columns.scale,
+            file: 0,
+            line,
+        }),
         Kind::Rate if value == 0.0 => {
             return Err(wrong("is a rate of no messages: measure again".to_owned()));
         }
-        Kind::Rate => Some(Row { bytes, seconds: value.recip(), resolution: digit / value.powi(2), line }),
+        Kind::Rate => {
+            Some(Row { bytes, seconds: value.recip(), resolution: digit / value.powi(2), file: 0, line })
+        }
         Kind::Stream if bytes == 0 => None,
         Kind::Stream if value == 0.0 => {
             return Err(wrong("is a bandwidth of nothing: print more digits".to_owned()));
         }
         Kind::Stream | Kind::Burst | Kind::BothWays => {
             let seconds = bytes as f64 / (value * columns.scale);
-            Some(Row { bytes, seconds, resolution: seconds * digit / value, line })
+            Some(Row { bytes, seconds, resolution: seconds * digit / value, file: 0, line })
         }
-    })
+    };
+    match row {
+        Some(Row { seconds, .. }) if seconds > MAX_SECONDS => Err(wrong(format!(
+            "is a message of {seconds:.3e} s, longer than a simulated one may take (11 days): check the unit \
+            of the column"
+        ))),
+        row => Ok(row),
+    }
 }
 
 /// Returns what the last digit of a decimal number is worth.
@@ -418,6 +435,11 @@ mod tests {
             ("bytes us\n1 x\n", "line 2: '1 x' has a value, x,"),
             ("bytes us\n1.5 1\n", "line 2: '1.5 1' has a size, 1.5,"),
             ("bytes us\n1 0.00\n", "takes no time: print more digits"),
+            (
+                "bytes us\n1 1\n2 1e15\n",
+                "line 3: '2 1e15' is a message of 1.000e9 s, longer than a simulated",
+            ),
+            ("bytes MB/s\n1 1e-15\n", "line 2: '1 1e-15' is a message of 1.000e9 s, longer than a simulated"),
             ("size bandwidth (MB/s)\n1 0.00\n", "bandwidth of nothing"),
             ("size messages/s\n1 0\n", "a rate of no messages"),
             (

@@ -76,7 +76,7 @@ fn rows(rng: &mut TestRng, runs: usize, outliers: bool, time: impl Fn(u64) -> f6
         for run in 0..runs {
             let noise = 1.0 + NOISE * (2.0 * f64::from(rng.next_u32()) / f64::from(u32::MAX) - 1.0);
             let off = if far == Some(run) { 4.0 } else { 1.0 };
-            rows.push(Row { bytes, seconds: time(bytes) * noise * off, resolution: 1e-11, line: 1 });
+            rows.push(Row { bytes, seconds: time(bytes) * noise * off, resolution: 1e-11, file: 0, line: 1 });
         }
     }
     rows
@@ -114,7 +114,7 @@ fn near(found: f64, wanted: f64, within: f64, key: &str) {
 /// Errors of the machine's lone messages against the known machine's: the mean and the largest.
 fn errors(known: &Known, machine: &Calibrated) -> (f64, f64, u64) {
     let sizes = std::iter::once(0).chain((0..23).map(|power| 1u64 << power));
-    let exact = |bytes| Row { bytes, seconds: known.latency(bytes), resolution: 0.0, line: 1 };
+    let exact = |bytes| Row { bytes, seconds: known.latency(bytes), resolution: 0.0, file: 0, line: 1 };
     let exact: Vec<Row> = sizes.map(exact).collect();
     let found = predict(&machine.specification, RANKS, &exact).unwrap();
     let worst = found.iter().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs())).unwrap();
@@ -159,7 +159,9 @@ proptest! {
         pairs in 1u32..100,
         ranks in 1u32..100,
     ) {
-        let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 1e-12, line: 1 };
+        let row = |&(bytes, seconds): &(u64, f64)| {
+            Row { bytes, seconds, resolution: 1e-12, file: 0, line: 1 }
+        };
         let rows: Vec<Row> = rows.iter().map(row).collect();
         let of = |pairs| PairRates { pairs, window: 1, rows: rows.clone() };
         let tables = NodeTables {
@@ -253,4 +255,23 @@ fn too_few_and_contradictory_tables_are_one_sentence_with_the_remedy() {
     let mut tables = whole;
     tables.between.clear();
     refused(&tables, "give osu_mbw_mr or IMB's Uniband");
+}
+
+#[test]
+fn without_tables_inside_a_node_its_messages_take_as_long_as_between_nodes() {
+    let (known, mut tables) = exact();
+    tables.inside.clear();
+    let machine = calibrate_node(&tables).unwrap();
+    for bytes in [1u64, 4096, 65536, 1 << 22] {
+        let seconds = known.latency(bytes);
+        let row = [Row { bytes, seconds, resolution: 0.0, file: 0, line: 1 }];
+        let time = |to: u32| predict(&machine.specification, to, &row).unwrap()[0].seconds;
+        near(time(1), time(RANKS), 0.03, &format!("{bytes} bytes: {}", machine.specification));
+    }
+    said_in(&machine.notes, "as long as one between nodes, which is the most that it can");
+}
+
+#[track_caller]
+fn said_in(notes: &[String], said: &str) {
+    assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
 }

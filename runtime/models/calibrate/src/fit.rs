@@ -266,7 +266,7 @@ fn segments(rows: &[Row], scatter: f64) -> Vec<Segment> {
 /// It is what a row is off the line through its two neighbours (T. Gasser, L. Sroka, C. Jennen-Steinmetz,
 /// "Residual Variance and Residual Pattern in Nonlinear Regression", Biometrika 73, 1986). Quantiles of the
 /// squares do not grow by a few jumps.
-fn scatter(rows: &[Row]) -> f64 {
+pub(crate) fn scatter(rows: &[Row]) -> f64 {
     let square = |of: &[Row]| {
         let [before, here, after] = of else { return 0.0 };
         let width = (after.bytes - before.bytes) as f64;

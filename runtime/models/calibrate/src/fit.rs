@@ -18,11 +18,11 @@ const MAX_LINES: usize = 4;
 const EVIDENCE: f64 = 10.0;
 /// A row that is farther from its line than this part of its time is no noise.
 const FAR: f64 = 0.25;
-/// A row is noise if it is off by less than so many times what rows scatter by.
+/// A row is noise if it is off by less than so many times the scatter.
 const NOISE_WIDTH: f64 = 3.0;
-/// What neighbours scatter by is noise up to so many times the variance from the lines; more is their steps.
+/// The scatter of neighbours is noise up to so many times the variance from the lines; more of it is steps.
 const WIDER: f64 = 4.0;
-/// Rows with two neighbours that show what rows scatter by.
+/// Rows with two neighbours that show the scatter.
 const MIN_SCATTER: usize = 12;
 /// Quarters, and the quantile of the square of a standard normal number there.
 const QUANTILES_OF_SQUARES: [(usize, f64); 2] = [(2, 0.4549), (3, 1.3233)];
@@ -63,7 +63,7 @@ pub struct Fit {
     pub segments: Vec<Segment>,
     /// Rows that no line comes near, which count for none.
     pub left_out: Vec<Row>,
-    /// What times are off their neighbours by, in proportion (a standard deviation); 0 of few rows.
+    /// Scatter of times around their neighbours in proportion, a standard deviation; 0 of few rows.
     pub scatter: f64,
 }
 
@@ -266,7 +266,7 @@ fn segments(rows: &[Row], scatter: f64) -> Vec<Segment> {
 /// It is what a row is off the line through its two neighbours (T. Gasser, L. Sroka, C. Jennen-Steinmetz,
 /// "Residual Variance and Residual Pattern in Nonlinear Regression", Biometrika 73, 1986). Quantiles of the
 /// squares do not grow by a few jumps.
-fn scatter(rows: &[Row]) -> f64 {
+pub(crate) fn scatter(rows: &[Row]) -> f64 {
     let square = |of: &[Row]| {
         let [before, here, after] = of else { return 0.0 };
         let width = (after.bytes - before.bytes) as f64;
@@ -373,7 +373,7 @@ mod tests {
         }
     }
 
-    /// Of 200 tables noise makes a second line in 2, in 4, and with noise of a fifth in 20 at most.
+    /// Noise makes a second line in 2 of 200 tables at most, in 4, and in 20 if it is a fifth.
     #[test]
     fn a_line_is_kept_only_if_it_explains_more_than_the_noise() {
         let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -133,6 +133,17 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
     Ok(lower.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(Estimate { value, within }))
 }
 
+/// Returns a sentence on times that scatter so much that steps are lost in it.
+pub(crate) fn scatter_note(scatter: f64) -> Option<String> {
+    (scatter > MUCH_SCATTER).then(|| {
+        format!(
+            "from size to size the times scatter by {:.0} %, which is more than the smaller steps of a \
+            network: measure with more repetitions, or give tables of several runs",
+            scatter * 100.0
+        )
+    })
+}
+
 /// Returns the machine of a ping-pong between two nodes, if given with one inside a node, and with many
 /// messages in a row.
 ///
@@ -176,13 +187,7 @@ pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -
     let levels = Levels { fit, links: &links, inside, inner_links: inner_links.as_deref() };
     let Delays { outer, inner, eager_limit, notes: more } = levels.delays(whole.value)?;
     notes.extend(more);
-    if fit.scatter > MUCH_SCATTER {
-        notes.push(format!(
-            "from size to size the times scatter by {:.0} %, and a step that is not surely more is lost in \
-            that: measure with more repetitions, or give tables of several runs",
-            fit.scatter * 100.0
-        ));
-    }
+    notes.extend(scatter_note(fit.scatter));
     let node = inner_links.map_or(String::new(), |links| format!("/{links}{inner}"));
     let network = format!("{links}{outer}{node}");
     let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
@@ -317,6 +322,19 @@ mod tests {
         let long: Vec<Row> = rows(|bytes| bytes * 1e-9 - 1e-5).into_iter().skip(18).collect();
         let why = calibrate(&fit(&long).unwrap(), None, None).unwrap_err();
         assert!(why.contains("measure smaller messages"), "{why}");
+    }
+
+    #[test]
+    fn times_that_scatter_are_said_with_the_remedy() {
+        let noisy = rows(|bytes| {
+            (2e-6 + bytes * 1e-10) * if (bytes.log2() as u64).is_multiple_of(2) { 1.2 } else { 1.0 }
+        });
+        let machine = calibrate(&fit(&noisy).unwrap(), None, None).unwrap();
+        assert_eq!(machine.eager_limit, None);
+        assert!(!machine.specification.contains("delay"), "{}", machine.specification);
+        let is_said = |note: &String| note.contains("the times scatter by") && note.contains("repetitions");
+        assert!(machine.notes.iter().any(is_said), "{:?}", machine.notes);
+        assert!(!calibrate(&line(3e-6, 10.0), None, None).unwrap().notes.iter().any(is_said));
     }
 
     #[test]

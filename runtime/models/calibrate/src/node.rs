@@ -8,9 +8,9 @@
 //! - Pairs inside a node work apart until they share something: `mem` or `loopback`.
 
 use crate::curve::{Curve, with_size};
-use crate::fit::{Estimate, fit};
+use crate::fit::{Estimate, fit, scatter};
 use crate::inside::{self, NodeInside};
-use crate::machine::{Calibrated, Determined, span};
+use crate::machine::{Calibrated, Determined, scatter_note, span};
 use crate::pieces;
 use crate::table::Row;
 use network::Machine;
@@ -157,6 +157,9 @@ pub(crate) fn bandwidth_text(rate: f64) -> String {
 pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     let mut notes = Vec::new();
     let latency = curve(&tables.latency, "latencies", &mut notes)?;
+    let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, file: 0, line: 0 };
+    let medians: Vec<Row> = latency.points().iter().map(row).collect();
+    notes.extend(scatter_note(scatter(&medians)));
     let between = curves(&tables.between, &mut notes)?;
     let (single, crowd) = match &between[..] {
         [] => {

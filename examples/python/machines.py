@@ -3,7 +3,7 @@
     python examples/python/machines.py [PROGRAM [RANKS]]
 
 Without a program it is examples/c/slow.c, on 16 ranks. Expect the faster machine, the call site that
-loses most time on the slower one, and a table of four runs. Needs the module xsim (pip install xsim).
+loses most time on the slower one, and a table of four runs. Needs the module xsim (pip install xsim-*.whl).
 """
 
 import sys

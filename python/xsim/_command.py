@@ -60,7 +60,8 @@ def command() -> str:
     found = shutil.which("xsim")
     if found is None:
         raise XsimError(
-            f"there is no xsim command: pip install xsim, put it on PATH, or name it in {VARIABLE}"
+            "there is no xsim command: install the wheel (pip install xsim-*.whl), put it on PATH, or "
+            f"name it in {VARIABLE}"
         )
     return found
 

@@ -289,7 +289,7 @@ mod tests {
         for (every, short, long) in [(2, 0, 164), (3, 2, 50), (20, 1, 100), (50, 2, 40)] {
             let mut host = host(1.0);
             let steps = 3000;
-            let of = |step: u32| if step % every == 0 { long } else { short };
+            let of = |step: u32| if step.is_multiple_of(every) { long } else { short };
             let sums = charged(&mut host, 4, steps, |_, step| of(step));
             let own: u64 = (0..steps).map(of).sum();
             for sum in sums {

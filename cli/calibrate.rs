@@ -81,7 +81,11 @@ pub fn command() -> Command {
                 .default_value("calibrated")
                 .help("The machine's name"),
         )
-        .arg(path("plot", "FILE.svg|FILE.png").help("Draw what was measured, the lines and the machine"))
+        .arg(
+            path("plot", "FILE.svg|FILE.png")
+                .value_parser(plot::picture)
+                .help("Draw what was measured, the lines and the machine"),
+        )
         .arg(path("predict", "TABLE").help("Compare the machine with times that it was not made from"))
         .arg(
             Arg::new("script")

@@ -68,12 +68,13 @@ pub fn command() -> Command {
                      the ranks",
                 ),
         )
-        .arg(path("plot", "FILE.svg|FILE.png").help(
+        .arg(path("plot", "FILE.svg|FILE.png").value_parser(plot::picture).help(
             "Draw virtual times along the first variable with numbers, a line for each combination of the \
              others",
         ))
         .arg(
             path("map", "FILE.svg|FILE.png")
+                .value_parser(plot::picture)
                 .help("Draw virtual times as a map of the two variables that have several values"),
         )
         .arg(Arg::new("limit").long("limit").value_name("TIME").help(

@@ -88,10 +88,19 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
             ::convert::export(&trace, target, to, &options)
                 .map_err(|why| Failure::new(format!("{}: {why}", from.display())))
         }
-        _ => Err(Failure::with(
+        (None, None) => Err(Failure::with(
             USAGE,
-            "one of both is a trace: convert another simulator's file to a trace first, and that to what it \
-             is to be"
+            format!(
+                "{} is a trace, and the name {} does not say what it is to become: name its format, such as \
+                 --to goal",
+                from.display(),
+                to.display()
+            ),
+        )),
+        (Some(_), Some(_)) => Err(Failure::with(
+            USAGE,
+            "neither is a trace: convert another simulator's file to a trace first, and that to what it is \
+             to be"
                 .to_owned(),
         )),
     }

@@ -271,9 +271,9 @@ impl Options {
         let Some(row) = find(name) else {
             let known = TABLE.iter().flat_map(Row::names).map(str::to_owned);
             let nearest =
-                nearest(name, known).map(|n| format!("; did you mean -xsim-{n}?")).unwrap_or_default();
+                nearest(name, known).map(|n| format!(" (did you mean -xsim-{n}?)")).unwrap_or_default();
             return Err(OptionError(format!(
-                "-xsim-{name} is not an option of xsim{nearest} -xsim-help lists the options"
+                "-xsim-{name} is not an option of xsim{nearest}; -xsim-help lists the options"
             )));
         };
         let value = match (attached, row.is_flag()) {

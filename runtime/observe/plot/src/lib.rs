@@ -11,9 +11,10 @@ use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SIZE: (u32, u32) = (960, 640);
 /// Told apart with every common kind of colour blindness (Okabe and Ito).
@@ -62,6 +63,19 @@ pub struct Chart {
     pub y: String,
     /// Series that are drawn.
     pub series: Vec<PlotSeries>,
+}
+
+/// Reads the name of a picture's file.
+///
+/// # Errors
+/// A sentence, if it ends neither in `.svg` nor in `.png`.
+pub fn picture(name: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    let is_known = |end: &OsStr| ["svg", "png"].iter().any(|known| end.eq_ignore_ascii_case(known));
+    match path.extension().is_some_and(is_known) {
+        true => Ok(path),
+        false => Err("pictures are drawn as .svg or .png, by the end of the file's name".to_owned()),
+    }
 }
 
 /// Draws it, as PNG if the file's name ends so and as SVG otherwise.

@@ -124,7 +124,11 @@ pub fn unpack(bytes: &[u8]) -> Result<(TraceFileKind, u8, Vec<u8>)> {
     if let Err(why) = decoder.read_to_end(&mut contents) {
         return at(
             begin + 4,
-            format!("the contents cannot be decompressed behind their byte {}: {why}", contents.len()),
+            format!(
+                "the contents cannot be decompressed behind their byte {}: the file is damaged, or it ends \
+                 too early ({why})",
+                contents.len()
+            ),
         );
     }
     if contents.len() as u64 != declared {

@@ -377,5 +377,6 @@ fn what_cannot_be_converted_says_where_and_why() {
     fails(Path::new("/nonexistent.goal"), "a.trace", &[], &["/nonexistent.goal", "cannot be read"]);
     fails(&file("a.ti", "0 init\n"), "a.trace", &["--flops", "many"], &["--flops many"]);
     let halves = steps(4, true);
+    fails(&halves, "a.xyz", &[], &["is a trace, and the name ", "a.xyz does not say", "--to goal"]);
     fails(&halves, "a.ti", &[], &["rank 0 ", "MPI_Barrier at steps.c:", "of all ranks alone"]);
 }

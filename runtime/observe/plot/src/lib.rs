@@ -265,6 +265,15 @@ where
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_pictures_name_ends_in_what_is_drawn() {
+        assert_eq!(picture("out/a.SVG"), Ok("out/a.SVG".into()));
+        assert_eq!(picture("b.png"), Ok("b.png".into()));
+        for name in ["p.foo", "svg", "", "/dev/full"] {
+            assert!(picture(name).unwrap_err().contains(".svg or .png"), "{name}");
+        }
+    }
+
     fn chart(points: &[(f64, f64)]) -> Chart {
         let series = |mark, name: &str| PlotSeries { name: name.to_owned(), mark, points: points.to_vec() };
         let series =

@@ -42,7 +42,7 @@ impl Chapter for OpenFiles {
         self.landed.push((words, at));
     }
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
-        self.told(messages, objects, kind, record);
+        self.receive_record(messages, objects, kind, record);
     }
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {

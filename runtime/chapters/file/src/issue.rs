@@ -1,7 +1,6 @@
 //! Beginning of an access: from the arguments of a call to data moved, or to a request to the file's home.
 
-use crate::CHAPTER;
-use crate::access::{HomeAction, HomeReply};
+use crate::access::HomeAction;
 use crate::asked::{AccessArguments, AccessStart, Transfer};
 use crate::check;
 use crate::check::is_alone;
@@ -10,17 +9,15 @@ use crate::exchange::MemberExchange;
 use crate::hints::Hints;
 use crate::host::HostFile;
 use crate::meet::Meet;
-use crate::operation::{Operation, Then};
+use crate::operation::Then;
 use crate::state::OpenFiles;
 use crate::transfer::{self, UserBuffer};
 use crate::view::View;
-use engine::Time;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use p2p::Messages;
 use p2p::handle;
 use p2p::point_to_point;
-use p2p::request::Body;
 use std::rc::Rc;
 
 /// Work that remains for an access.
@@ -208,37 +205,5 @@ impl OpenFiles {
             }
         }
         Ok(plan)
-    }
-
-    /// Makes an operation of the mounted rank, with a request, and returns its index.
-    pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
-        let rank = messages.me();
-        let (answer, then) = (HomeReply::default(), Then::Nothing);
-        let index = self.operations.insert(Operation {
-            file,
-            rank,
-            request: 0,
-            next: Vec::new(),
-            then,
-            transfer: None,
-            bytes: 0,
-            answer,
-            together: false,
-            exchange: None,
-        });
-        self.operations[index].request =
-            messages.requests_mut().make(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
-        index
-    }
-
-    /// Makes a request for what is done already, with so many bytes, as a nonblocking call needs one. Returns
-    /// its handle.
-    pub fn done_request(&mut self, messages: &mut Messages, file: u32, bytes: u64) -> usize {
-        let index = self.make_operation(messages, file);
-        let operation = &mut self.operations[index];
-        operation.bytes = bytes;
-        let request = operation.request;
-        messages.requests_mut()[request].done = Some(Time::ZERO);
-        handle::of_cold(request)
     }
 }

@@ -1,6 +1,6 @@
-//! Files with members on several processes: what is asked of a home, and its answers, are records in the
-//! streams. A file is known by the context of its communicator; the home's process makes it before all
-//! others, so that nothing comes too early.
+//! Records to other processes about files: what is asked of a home, and its answers. A file is known by the
+//! context of its communicator; the home's process makes it before all others, so that nothing comes too
+//! early.
 
 use crate::CHAPTER;
 use crate::access::{HomeAction, HomeReply, HomeRequest, Pieces};
@@ -19,10 +19,10 @@ use p2p::fabric::Departure;
 use p2p::remote::shared::Way;
 use p2p::remote::stream::Kind;
 
-/// Kind of a message to another process.
+/// Kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-enum FileRecordKind {
+pub(crate) enum FileRecordKind {
     Access,
     Answer,
     Load,
@@ -125,7 +125,7 @@ fn put_access(access: &HomeRequest, out: &mut Vec<u8>) {
     }
 }
 
-fn take_access(file: u32, arrival: Time, from: &mut Take) -> HomeRequest {
+pub(crate) fn take_access(file: u32, arrival: Time, from: &mut Take) -> HomeRequest {
     let (origin, sequence, operation) = (from.u32(), from.u32(), from.u32());
     let action = match from.u8() {
         0 => HomeAction::Advance(from.u64()),
@@ -162,7 +162,7 @@ fn put_answer(answer: &HomeReply, out: &mut Vec<u8>) {
     }
 }
 
-fn take_answer(from: &mut Take) -> HomeReply {
+pub(crate) fn take_answer(from: &mut Take) -> HomeReply {
     let (value, data) = (from.u64(), from.bytes().to_vec());
     let failure =
         (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
@@ -218,22 +218,6 @@ impl OpenFiles {
             way,
             body,
         );
-    }
-
-    /// Handles a record of another process.
-    pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
-        let at = Time::from_ps(record.u64());
-        if kind == FileRecordKind::Answer as u8 {
-            let operation = record.u32();
-            return self.answered(messages, objects, operation, take_answer(&mut record), at);
-        }
-        let context = record.u32();
-        if kind == FileRecordKind::Load as u8 {
-            return self.wait_at(messages, PLACE, take_access(u32::MAX, at, &mut record));
-        }
-        // A file that is no more: of a member whose call was refused, for which nobody waits.
-        let Some(file) = objects.files.by_context(context) else { return };
-        self.arrive(messages, objects, take_access(file, at, &mut record));
     }
 }
 

@@ -68,16 +68,6 @@ impl OpenFiles {
         }
     }
 
-    /// Returns the number of the next request of a rank of the process.
-    pub(crate) fn number(&mut self, messages: &Messages, origin: u32) -> u32 {
-        if self.asked.is_empty() {
-            self.asked = vec![0; messages.ranks().local() as usize];
-        }
-        let asked = &mut self.asked[(origin - messages.ranks().first()) as usize];
-        *asked += 1;
-        *asked
-    }
-
     /// Returns when what a rank asks is at home.
     // What the home's own rank asks is no earlier than what another could: who is decided together must be
     // known by then.
@@ -91,20 +81,6 @@ impl OpenFiles {
             HomeAction::Meet(number, meet) => self.enter(messages, objects, access, number, meet),
             _ => self.wait_for_turn(messages, objects, access),
         }
-    }
-
-    /// Queues an access at its home until nothing comes before it.
-    pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: HomeRequest) {
-        if let Some(home) = objects.files.alive(access.file).map(|file| file.home) {
-            let place = access.action.place(home);
-            self.wait_at(messages, place, access);
-        }
-    }
-
-    /// Queues an access at a rank.
-    pub(crate) fn wait_at(&mut self, messages: &mut Messages, rank: u32, access: HomeRequest) {
-        let index = self.accesses.insert(access);
-        self.arrivals.push(messages, rank, self.accesses[index].turn(index));
     }
 
     /// Serves the first request that waits at a home, before which nothing comes, and what follows before

@@ -89,7 +89,7 @@ impl Chapter for Rma {
         self.landed.push((words, at));
     }
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
-        self.told(messages, objects, kind, record);
+        self.receive_record(messages, objects, kind, record);
     }
     // One decision a target, however many accesses wait at it; the rest follows when that is decided.
     #[inline]

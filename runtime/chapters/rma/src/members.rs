@@ -26,7 +26,7 @@ impl Rma {
                 self.early.push((context, kind, body));
                 continue;
             }
-            self.told(messages, objects, kind, Take(&body));
+            self.receive_record(messages, objects, kind, Take(&body));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! `MPI_Win_wait` waits for those.
 
 use crate::CHAPTER;
-use crate::access::{Back, PendingAccess, TargetAction, Turn};
+use crate::access::{Back, TargetAction, Turn};
 use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
@@ -14,7 +14,6 @@ use crate::origin::{Hold, WindowPair};
 use crate::serve::{FlightKind, comm_index};
 use crate::state::Rma;
 use crate::wait::{Purpose, WaitToken};
-use engine::Time;
 use objects::Objects;
 use objects::abi::MPI_MODE_NOCHECK;
 use objects::error::{ErrorClass, Failure, Result};
@@ -107,17 +106,6 @@ impl Rma {
         }
     }
 
-    /// Records that a rank of the group of an access epoch, begun or to come, has exposed its memory.
-    pub(crate) fn post_arrived(&mut self, messages: &mut Messages, win: u32, origin: u32, came: Came) {
-        // Who calls `MPI_Win_post` is whom it follows from.
-        let target = came.after.by;
-        match self.starts.remove(&(win, origin, target)) {
-            Some(wait) => self.settle(messages, wait, came),
-            // A target may post several epochs before the origin starts its first: each start takes one.
-            None => self.posts.entry((win, origin, target)).or_default().push_back(came),
-        }
-    }
-
     /// Implements `MPI_Win_start`. Returns the handle of a request to wait for, or `None` if the whole group
     /// has posted.
     ///
@@ -187,28 +175,6 @@ impl Rma {
         let wait = self.make_wait(messages, index, Purpose::Complete);
         self.await_replies(index, me, wait);
         Ok(self.wait_for(messages, wait))
-    }
-
-    /// Ends the epoch of `MPI_Win_start`.
-    pub(crate) fn end_start(&mut self, win: u32, rank: u32) {
-        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
-        origin.started = None;
-        self.drop_channels(win, rank);
-        self.forget_idle(win, rank);
-    }
-
-    /// Records that an origin has completed its accesses to a target.
-    pub(crate) fn completed(&mut self, messages: &mut Messages, access: &PendingAccess, at: Time) {
-        let Some(exposure) = self.exposures.get_mut(&(access.win, access.target)) else { return };
-        exposure.left = exposure.left.saturating_sub(1);
-        exposure.latest = exposure.latest.or_later(Came { at, after: access.after });
-        if exposure.left == 0 {
-            let (request, latest) = (exposure.request, exposure.latest.at);
-            // One that has ended with an error is over.
-            if messages.requests().get(request).is_some_and(|state| state.done.is_none()) {
-                messages.finish_request(request, latest);
-            }
-        }
     }
 
     /// Returns the handle of the request that is complete when the mounted rank's exposure epoch is over, for

@@ -5,7 +5,6 @@ use crate::access::{Back, Held, NIL, PendingAccess, TargetAction, Turn, Waiting}
 use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::deferred::DeferredAccesses;
-use crate::flying::Flying;
 use crate::origin::Hold;
 use crate::short::Short;
 use crate::state::Rma;
@@ -417,13 +416,6 @@ impl Rma {
                     self.end(access);
                 }
             }
-        }
-    }
-
-    /// Forgets when accesses of a channel that is removed arrived, unless more of them are under way.
-    pub(crate) fn forget_landed(&mut self, key: (u32, u32, u32)) {
-        if self.flying.get(&key).is_some_and(Flying::is_to_forget) {
-            self.flying.remove(&key);
         }
     }
 }

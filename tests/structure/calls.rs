@@ -295,9 +295,9 @@ pub fn openness(directory: &Path, type_: &str) -> (usize, usize, usize) {
 const LARGEST: &[(&str, usize)] = &[
     ("runtime/core/p2p/src", 3),
     ("runtime/chapters/collective/src", 16),
-    ("runtime/chapters/rma/src", 8),
-    ("runtime/core/network/src/packet/shard", 7),
-    ("runtime/chapters/file/src", 7),
+    ("runtime/chapters/rma/src", 3),
+    ("runtime/core/network/src/packet/shard", 4),
+    ("runtime/chapters/file/src", 4),
     ("runtime/core/mpi/src", 3),
     ("cabi", 3),
 ];

@@ -6,6 +6,8 @@ mod cross;
 mod fifo;
 mod flows;
 mod forward;
+mod heads;
+mod incoming;
 mod inject;
 mod islip;
 mod prefetch;
@@ -219,6 +221,7 @@ impl Shard {
             match event.kind() {
                 EventKind::Arrive => self.arrive(event.place(), event.load(), event.time),
                 EventKind::Head => self.follow(event.place(), event.load(), event.time),
+                EventKind::Match if self.wormhole.is_some() => self.step(event.place(), event.time),
                 EventKind::Match => self.match_all(event.place(), event.time),
                 EventKind::Grant => self.wake(event.place(), event.time),
                 EventKind::Credit => {

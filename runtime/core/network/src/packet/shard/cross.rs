@@ -1,15 +1,8 @@
 //! What one shard tells another: packets that go on there, and credits that come back.
 
 use super::Shard;
-use crate::packet::event::{EventKind, PacketEvent};
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
 use crate::packet::topology::SharedRouters;
-use prefetch_index::prefetch_index;
-
-/// Packets, or credits, between loading what one needs and its turn.
-const FIRST_AHEAD: usize = 16;
-/// Taking a credit in is short.
-const CREDITS_AHEAD: usize = 24;
 
 /// After so many packets that leave, they are sent off: the first of them are still in the processor's cache.
 pub(super) const LEAVING: usize = 64;
@@ -20,8 +13,8 @@ pub(super) const LEAVING: usize = 64;
 pub(crate) struct Mail {
     /// Their heads can be routed when they are `ready`, and `upstream` is the input; at a router that shards
     /// share they were, and `next` is the output.
-    packets: Vec<Packet>,
-    credits: Vec<Credit>,
+    pub(super) packets: Vec<Packet>,
+    pub(super) credits: Vec<Credit>,
     /// Credits not yet among these. A store to a line that another processor read last keeps all stores
     /// behind it waiting; many of them in a row wait together.
     gathered: Vec<Credit>,
@@ -29,13 +22,13 @@ pub(crate) struct Mail {
 
 /// A buffer's part becomes free.
 #[derive(Clone, Copy)]
-struct Credit {
-    time: u64,
+pub(super) struct Credit {
+    pub(super) time: u64,
     /// Picoseconds for which it was taken.
-    held: u64,
-    port: u32,
+    pub(super) held: u64,
+    pub(super) port: u32,
     /// Virtual channel in the high byte, bytes in the rest.
-    load: u32,
+    pub(super) load: u32,
 }
 
 impl Mail {
@@ -164,33 +157,5 @@ impl Shard {
             port: origin,
             load: u32::from(lane) << 24 | charge,
         });
-    }
-
-    /// Takes in what another shard told.
-    pub(crate) fn receive(&mut self, mail: &Mail) {
-        for (index, packet) in mail.packets.iter().enumerate() {
-            prefetch_index(&mail.packets, index + FIRST_AHEAD);
-            self.packets.prefetch_place(FIRST_AHEAD);
-            let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
-            let index = self.packets.insert(*packet);
-            if self.routes_early && !self.shared.is_any() {
-                self.route(input, index, time);
-            }
-            self.wheel.push(PacketEvent::new(time, EventKind::Arrive, input, index));
-        }
-        for (index, credit) in mail.credits.iter().enumerate() {
-            prefetch_index(&mail.credits, index + 2 * CREDITS_AHEAD);
-            if let Some(ahead) = mail.credits.get(index + CREDITS_AHEAD) {
-                self.prefetch_port(ahead.port);
-            }
-            self.credit(
-                credit.port,
-                (credit.load >> 24) as u8,
-                credit.load & 0xff_ffff,
-                credit.time,
-                credit.held,
-                self.clock,
-            );
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::packet::event::EventKind;
 use crate::packet::slab::NONE;
 
 impl Shard {
-    fn fifo(&self, input: u32, lane: u8) -> usize {
+    pub(super) fn fifo(&self, input: u32, lane: u8) -> usize {
         input as usize * self.fabric.switching.lanes as usize + lane as usize
     }
 
@@ -46,19 +46,5 @@ impl Shard {
             let free_at = fifo.free_at;
             self.push(free_at, EventKind::Head, input, u32::from(lane));
         }
-    }
-
-    /// The next packet of a virtual channel asks for an output.
-    pub(super) fn follow(&mut self, input: u32, lane: u32, now: u64) {
-        if self.wormhole.is_some() {
-            return self.flit_arrives(input, lane, now);
-        }
-        let place = self.fifo(input, lane as u8);
-        let fifo = &mut self.fifos[place];
-        let index = fifo.head;
-        debug_assert!(index != NONE && !fifo.asks);
-        fifo.head = self.packets[index].next;
-        fifo.asks = true;
-        self.forward(input, index, now);
     }
 }

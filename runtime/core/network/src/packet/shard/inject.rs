@@ -117,6 +117,16 @@ impl Shard {
         }
     }
 
+    /// Makes sure that an interface is looked at by `at`.
+    pub(super) fn schedule_injection(&mut self, port: u32, at: u64) {
+        let interface = (port - self.first_interface) as usize;
+        let Some(worms) = &mut self.wormhole else { return };
+        if at < worms.injections[interface].wake {
+            worms.injections[interface].wake = at;
+            self.push(at, EventKind::Match, port, 0);
+        }
+    }
+
     /// The first packet that waits in an interface leaves if it can; else it is queued.
     fn send_or_wait(&mut self, port: u32, packet: u32, now: u64) {
         let state = &self.at.ports[port];

@@ -67,9 +67,6 @@ impl Shard {
 
     /// Matches inputs and outputs of the router whose first port is `base`.
     pub(super) fn match_all(&mut self, base: u32, now: u64) {
-        if self.wormhole.is_some() {
-            return self.step(base, now);
-        }
         let stride = self.fabric.stride.divisor();
         let router = (base / stride) as usize;
         let Some(mut matching) = self.matching.take() else { return };

@@ -44,13 +44,13 @@ struct InputVc {
 
 /// The packet that an interface is sending.
 #[derive(Clone, Copy)]
-struct Injection {
+pub(super) struct Injection {
     packet: u32,
     /// Flits that have left.
     sent: u32,
     lane: u8,
     /// When the interface is looked at next.
-    wake: u64,
+    pub(super) wake: u64,
 }
 
 /// The state of all routers and interfaces.
@@ -72,7 +72,7 @@ pub(super) struct Wormhole {
     switch_grant: Vec<u32>,
     switch_accept: Vec<u32>,
     turn: Vec<u32>,
-    injections: Vec<Injection>,
+    pub(super) injections: Vec<Injection>,
     /// Memory for one step.
     best: Vec<Option<(u32, u32)>>,
     requests: Vec<AllocationRequest>,
@@ -150,16 +150,6 @@ impl Shard {
         if at < worms.next[router] {
             worms.next[router] = at;
             self.push(at, EventKind::Match, base, 0);
-        }
-    }
-
-    /// Makes sure that an interface is looked at by `at`.
-    pub(super) fn schedule_injection(&mut self, port: u32, at: u64) {
-        let interface = (port - self.first_interface) as usize;
-        let Some(worms) = &mut self.wormhole else { return };
-        if at < worms.injections[interface].wake {
-            worms.injections[interface].wake = at;
-            self.push(at, EventKind::Match, port, 0);
         }
     }
 

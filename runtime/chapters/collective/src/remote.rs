@@ -2,6 +2,7 @@
 
 pub(crate) mod contribution;
 pub(crate) mod data;
+pub(crate) mod data_arrived;
 pub(crate) mod departed;
 pub(crate) mod distributed;
 pub(crate) mod events;

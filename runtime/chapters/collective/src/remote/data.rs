@@ -1,33 +1,12 @@
 //! The data of a distributed collective: each process sends each other once what its members get.
 
 use crate::contributions::{Data, Gathering};
-use crate::instance::Collectives;
 use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::Ident;
 use engine::Time;
-use engine::record::Take;
-use objects::Objects;
 use p2p::Messages;
 use schedule::segments::Segments;
 use schedule::{Kind as Collective, Shape};
-
-impl Collectives {
-    pub(crate) fn data_arrived(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        from: u32,
-        mut record: Take,
-    ) {
-        let ident = Ident::take(&mut record);
-        let index = *self.spread.instances.get(&ident).expect("its members are in");
-        let distributed = self.instance_mut(index).gathering.as_mut().expect("gathered").distributed_mut();
-        distributed.data.push((from, record.0.to_vec()));
-        if distributed.passage.is_some() {
-            self.advance_distributed(messages, objects, index);
-        }
-    }
-}
 
 /// Sends each process what its members get of this one's.
 // Who sends to whom follows from the kind and the segments: no process has to ask, and each knows how many to

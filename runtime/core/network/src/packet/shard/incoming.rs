@@ -1,4 +1,4 @@
-//! What another shard has told, taken in.
+//! Mail of other shards, taken in.
 
 use super::Shard;
 use super::cross::Mail;

@@ -165,9 +165,10 @@ impl Ranks {
     ) -> Ranks {
         let Processor { compute, flop_rate } = processor;
         let (first, local) = (own.start, own.end - own.start);
+        let clock_host = rank::host::HostClock::new().scaled(compute.factor());
         let mut profile = Profile::new(names.len(), first, local as usize);
         if let Compute::Measured { factor } = compute {
-            profile.intervals.interruptions = charging::interruptions(factor);
+            profile.intervals.interruptions = charging::interruptions(&clock_host, factor);
         }
         Ranks {
             size,
@@ -180,7 +181,7 @@ impl Ranks {
             far_ahead: false,
             again: false,
             polls_again: false,
-            clock_host: rank::host::HostClock::new().scaled(compute.factor()),
+            clock_host,
             compute,
             flop_rate,
             effort: Effort::Unknown,

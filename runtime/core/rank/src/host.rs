@@ -186,9 +186,12 @@ impl HostClock {
         let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
         self.factor = factor;
         self.virtual_scale = (each * f64::from(1u32 << SCALE_BITS)) as u64;
-        let long = (u128::from(LONG_NS) << 32) / u128::from(self.scale.max(1));
-        self.short = (long as u64).min(u64::MAX / self.virtual_scale.max(1));
+        self.short = self.ticks_of(LONG_NS).min(u64::MAX / self.virtual_scale.max(1));
         self
+    }
+
+    fn ticks_of(&self, ns: u64) -> u64 {
+        ((u128::from(ns) << 32) / u128::from(self.scale.max(1))) as u64
     }
 
     #[inline]

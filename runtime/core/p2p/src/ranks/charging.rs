@@ -3,13 +3,13 @@
 use super::effort::{Compute, Effort};
 use super::{FAILED_POLL, FREE_POLLS, Ranks, failed_poll_cost};
 use engine::{Span, Time};
-use rank::host::{HostClock, HostInterruptions, MeasuredInterval};
+use rank::host::{HostClock, MeasuredInterval};
 use recorder::intervals::{BEGINNING, CLOCK, EndedInterval, Interruptions};
 
-/// Measures how often and for how long this host interrupts a thread, of which one second is `factor` virtual
-/// ones.
-pub(super) fn interruptions(factor: f64) -> Interruptions {
-    let host = HostInterruptions::measure();
+/// Measures how often and for how long a clock's host interrupts this thread, of which one second is `factor`
+/// virtual ones.
+pub(super) fn interruptions(clock: &HostClock, factor: f64) -> Interruptions {
+    let host = clock.interruptions();
     Interruptions::new(host.per_second, Span::from_ns(host.median_ns), factor)
 }
 

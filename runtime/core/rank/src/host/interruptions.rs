@@ -3,7 +3,7 @@
 //! Timer interrupts and the work of a hypervisor are CPU time of the thread. On a virtual machine they can
 //! take a twentieth of it, some 40 us at a time, where intervals between calls last a few microseconds.
 
-use super::{kernel_ns, ticks};
+use super::{HostClock, kernel_ns, ticks};
 
 /// Host time for which the thread is watched, in nanoseconds.
 const WATCHED_NS: u64 = 10_000_000;
@@ -24,31 +24,6 @@ pub struct HostInterruptions {
 }
 
 impl HostInterruptions {
-    /// Watches the calling thread for 10 ms.
-    pub fn measure() -> HostInterruptions {
-        let begun_cpu = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        let (begun, begun_ns) = (ticks(), kernel_ns(libc::CLOCK_MONOTONIC_RAW));
-        let mut gaps = Vec::with_capacity(MAX_GAPS);
-        let (mut last, mut passed_ns) = (begun, 0);
-        while passed_ns < WATCHED_NS {
-            // Calls of the kernel would hide what happens meanwhile: many readings for each.
-            for _ in 0..10_000 {
-                let now = ticks();
-                // Some two hundred nanoseconds of any processor.
-                if now.wrapping_sub(last) > 500 && gaps.len() < MAX_GAPS {
-                    gaps.push(now.wrapping_sub(last));
-                }
-                last = now;
-            }
-            passed_ns = kernel_ns(libc::CLOCK_MONOTONIC_RAW).saturating_sub(begun_ns);
-            last = ticks();
-        }
-        let cpu_ns = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begun_cpu);
-        let ns_of_tick = passed_ns as f64 / last.wrapping_sub(begun).max(1) as f64;
-        let gaps = gaps.into_iter().map(|gap| (gap as f64 * ns_of_tick) as u64);
-        HostInterruptions::of(gaps.filter(|&ns| ns >= MIN_GAP_NS).collect(), passed_ns, cpu_ns)
-    }
-
     /// Returns what these gaps within `passed_ns` are, in which the thread used `cpu_ns`, all in nanoseconds.
     // The longest are the other processes' that ran instead: those the CPU clock sees.
     fn of(mut gaps_ns: Vec<u64>, passed_ns: u64, cpu_ns: u64) -> HostInterruptions {
@@ -63,6 +38,26 @@ impl HostInterruptions {
             per_second: gaps_ns.len() as f64 * 1e9 / cpu_ns.max(1) as f64,
             median_ns: gaps_ns.get(gaps_ns.len() / 2).copied().unwrap_or(0),
         }
+    }
+}
+
+impl HostClock {
+    /// Watches the calling thread for 10 ms.
+    pub fn interruptions(&self) -> HostInterruptions {
+        let (least, watched) = (self.ticks_of(MIN_GAP_NS), self.ticks_of(WATCHED_NS));
+        let mut gaps_ns = Vec::with_capacity(MAX_GAPS);
+        let (begun_cpu, begun) = (kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID), ticks());
+        let mut last = begun;
+        while last.saturating_sub(begun) < watched {
+            let now = ticks();
+            let gap = now.saturating_sub(last);
+            if gap >= least && gaps_ns.len() < MAX_GAPS {
+                gaps_ns.push(self.ns(gap));
+            }
+            last = now;
+        }
+        let cpu_ns = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begun_cpu);
+        HostInterruptions::of(gaps_ns, self.ns(last - begun), cpu_ns)
     }
 }
 
@@ -86,7 +81,7 @@ mod tests {
     #[test]
     fn a_thread_is_watched_for_about_ten_milliseconds_and_most_of_them_are_its_own() {
         let of_this_host = (0..5)
-            .map(|_| HostInterruptions::measure())
+            .map(|_| HostClock::new().interruptions())
             .find(|host| host.per_second * host.median_ns as f64 * 1e-9 < 0.5);
         assert!(of_this_host.is_some(), "half of the time is interrupted in each of five tries");
     }

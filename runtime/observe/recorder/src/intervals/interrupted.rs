@@ -54,7 +54,7 @@ impl InterruptedIntervals {
 /// A measured interval that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EndedInterval {
-    /// Its virtual length.
+    /// Virtual length.
     pub span: Span,
     /// `true` if the host ran another process meanwhile.
     pub preempted: bool,
@@ -128,9 +128,10 @@ impl Interruptions {
         }
     }
 
-    /// Returns what was taken off so far; `None` if no interruption is expected.
+    /// Returns what was taken off so far; `None` if nothing was, and no interruption is expected.
+    // A host without interruptions still preempts.
     pub fn of_run(&self) -> Option<InterruptedIntervals> {
-        (self.of_run.per_second > 0.0).then_some(self.of_run)
+        (self.of_run != InterruptedIntervals::default()).then_some(self.of_run)
     }
 
     /// Returns the charge for an interval: an earlier one of its pair if the host has likely interrupted it,
@@ -139,7 +140,10 @@ impl Interruptions {
     pub(super) fn charge(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> Span {
         let ps = ended.span.as_ps();
         let charged = match ps < self.min_added_ps {
-            true => self.pass(pair, ps, ps),
+            true => {
+                self.expect(pair, ps);
+                ps
+            }
             false => self.charge_long(pair, ended),
         };
         pair.add(charged);
@@ -152,23 +156,25 @@ impl Interruptions {
         self.of_run.per_second * ps as f64 * 1e-12
     }
 
-    /// Returns `ps`, the charge for an interval of a pair of which `usual` was to be expected.
+    /// Expects interruptions in an interval of a pair that would have taken `usual` without one.
     #[inline]
-    fn pass(&self, pair: &mut RecentIntervals, ps: u64, usual: u64) -> u64 {
+    fn expect(&self, pair: &mut RecentIntervals, usual: u64) {
         pair.usual_ps = pair.usual_ps.saturating_add(usual);
         pair.saved = (pair.saved + BELIEVED * self.expected(usual)).min(MAX_SAVED);
-        ps
     }
 
     /// [`Interruptions::charge`] for an interval that an interruption may have lengthened.
     #[cold]
     fn charge_long(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> u64 {
         let ps = ended.span.as_ps();
-        let Some(median) = pair.median() else { return self.pass(pair, ps, ps) };
+        let Some(median) = pair.median() else {
+            self.expect(pair, ps);
+            return ps;
+        };
         let is_longer = |than: u64| ps.saturating_sub(than) >= self.min_added_ps.max(than / 2);
         let is_long = is_longer(median);
         pair.long += u64::from(is_long);
-        self.pass(pair, ps, if is_long { median } else { ps });
+        self.expect(pair, if is_long { median } else { ps });
         let usual = pair.below(ps).filter(|&usual| is_longer(usual));
         usual.filter(|&usual| self.is_interrupted(pair, ended, usual)).unwrap_or(ps)
     }
@@ -201,6 +207,7 @@ impl Interruptions {
         self.count(added)
     }
 
+    /// Counts an interval that is charged without `added`, and returns `true`.
     fn count(&mut self, added: u64) -> bool {
         self.of_run.intervals += 1;
         self.of_run.removed_ps += u128::from(added);
@@ -325,6 +332,7 @@ mod tests {
         assert_eq!(charged(38, true), 38, "the longer kind, a little shorter");
         assert_eq!(charged(300, true), 300, "more than a preemption adds");
         assert_eq!(charged(100, false), 100, "nobody ran meanwhile");
+        assert_eq!(host.of_run().unwrap().intervals, 2);
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl Curve {
         self.0.iter().map(|point| point.0).collect()
     }
 
+    /// Returns the points as rows of no file.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, file: 0, line: 0 };
+        self.0.iter().map(row)
+    }
+
     /// Returns the points.
     pub fn points(&self) -> &[(u64, f64)] {
         &self.0

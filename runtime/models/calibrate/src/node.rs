@@ -79,8 +79,7 @@ impl PairCurve {
     /// Returns bytes a second, and how far off they may be in proportion, by the line through the longest
     /// messages.
     pub(crate) fn bandwidth(&self, from: u64) -> Option<(f64, f64)> {
-        let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, file: 0, line: 0 };
-        let rows: Vec<Row> = self.times.points().iter().filter(|point| point.0 >= from).map(row).collect();
+        let rows: Vec<Row> = self.times.rows().filter(|row| row.bytes >= from).collect();
         let Estimate { value, within } = fit(&rows).ok()?.segments.last()?.per_byte;
         (value > 4.0 * within).then_some((value.recip(), within / value))
     }
@@ -157,9 +156,7 @@ pub(crate) fn bandwidth_text(rate: f64) -> String {
 pub fn calibrate_node(tables: &NodeTables) -> Result<Calibrated, String> {
     let mut notes = Vec::new();
     let latency = curve(&tables.latency, "latencies", &mut notes)?;
-    let row = |&(bytes, seconds): &(u64, f64)| Row { bytes, seconds, resolution: 0.0, file: 0, line: 0 };
-    let medians: Vec<Row> = latency.points().iter().map(row).collect();
-    notes.extend(scatter_note(scatter(&medians)));
+    notes.extend(scatter_note(scatter(&latency.rows().collect::<Vec<_>>())));
     let between = curves(&tables.between, &mut notes)?;
     let (single, crowd) = match &between[..] {
         [] => {

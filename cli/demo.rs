@@ -35,7 +35,7 @@ pub fn command() -> Command {
         .default_value("xsim-demo.svg");
     Command::new("demo")
         .about("Run a built-in program on two machines: which is faster, and why")
-        .arg(output.value_parser(clap::value_parser!(PathBuf)).help("The picture: time over ranks"))
+        .arg(output.value_parser(plot::picture).help("The picture: time over ranks"))
 }
 
 /// Runs it.

@@ -68,7 +68,7 @@ pub fn command() -> Command {
         )
         .arg(
             value("draw", "FILE.svg|FILE.png", "Draw the curves into a file, instead of with characters")
-                .value_parser(clap::value_parser!(PathBuf))
+                .value_parser(::plot::picture)
                 .requires("plot"),
         )
         .arg(output::json_argument())

@@ -30,7 +30,7 @@ impl Entrance<'_> {
     /// Ends a blocking call, as its second half; the result, if the member gets one, goes to `to`.
     ///
     /// # Errors
-    /// What the member's part in it failed with.
+    /// The error that the member's part in it failed with.
     pub fn end(&mut self, ticket: Ticket, to: Addr) -> Result {
         let (index, member) = ticket.parts();
         let target = if ticket.has_result() {
@@ -45,7 +45,7 @@ impl Entrance<'_> {
     /// Ends a call that makes a communicator; returns its handle.
     ///
     /// # Errors
-    /// What the members' agreement failed with.
+    /// The error that the members' agreement failed with.
     pub fn end_agreement(&mut self, ticket: Ticket) -> Result<usize> {
         let (index, member) = ticket.parts();
         self.collectives.finish_part(self.messages, self.objects, index, member, &BufferView::none())
@@ -54,7 +54,7 @@ impl Entrance<'_> {
     /// Copies the result of the rank, which is through, into its blocks and leaves.
     ///
     /// # Errors
-    /// What the member's part in it failed with; `MPI_ERR_TYPE` and the like for the blocks.
+    /// The error that the member's part in it failed with; `MPI_ERR_TYPE` and the like for the blocks.
     pub fn end_lists(&mut self, ticket: Ticket, receive: &BufferArgument, blocks: usize) -> Result {
         let (index, member) = ticket.parts();
         let list = block_list(self.messages, self.objects, receive, blocks)?;
@@ -65,7 +65,7 @@ impl Entrance<'_> {
     /// if one was made.
     ///
     /// # Errors
-    /// What the member's part in it failed with.
+    /// The error that the member's part in it failed with.
     pub fn take_result(&mut self, part: &EnteredCall) -> Result<usize> {
         self.collectives.finish_part(self.messages, self.objects, part.instance, part.member, &part.target)
     }

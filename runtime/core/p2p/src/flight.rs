@@ -9,7 +9,7 @@ use engine::Time;
 pub struct MatchedSend {
     /// World rank of the sender.
     pub sender: u32,
-    /// Its request, or what stands for it here.
+    /// The sender's request, or what stands for it here.
     pub request: u32,
     /// Number of the request to send among what the sender sends.
     pub sequence: u64,

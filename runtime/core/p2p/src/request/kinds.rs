@@ -184,7 +184,7 @@ pub struct Generalized {
 pub enum Body {
     /// A send that completes when it is matched.
     Synchronous {
-        /// Its number among what its rank sends over a shared network; else 0.
+        /// Number among what the rank sends over a shared network; else 0.
         sequence: u64,
     },
     /// A persistent request; its active part, if started.
@@ -209,7 +209,7 @@ pub enum Body {
         process: u32,
         /// Its request there.
         request: u32,
-        /// Its number among what its rank sends over a shared network; else 0.
+        /// Number among what the rank sends over a shared network; else 0.
         sequence: u64,
     },
 }

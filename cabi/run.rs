@@ -60,16 +60,19 @@ fn restore_preload() {
     }
 }
 
-/// Keeps freed memory up to some size, where the C library would give it back to the system. Buffers of ranks
-/// and collectives come and go, and to touch memory anew costs several times as much as to copy it.
+/// Keeps freed memory of the heap, where the C library would give it back to the system: the rank that frees
+/// last would be charged for the memory of all. Buffers of ranks and collectives come and go, too, and to touch
+/// memory anew costs several times as much as to copy it.
 ///
 /// The beginning of the heap lies on large pages. A thousand ranks with a few kilobytes each are on more
 /// small ones than the processor keeps addresses of: a stencil of 1 KiB faces takes 8 % longer with those. It
-/// is no more, since a program may leave most of what it allocates untouched.
+/// is no more, since a program may leave most of what it allocates untouched. Up to the first large page there
+/// are small ones, which are made present with it: the first ranks' blocks lie there.
 fn prepare_heap() {
     const LARGEST: libc::c_int = 32 << 20;
     const BEGINNING: usize = 128 << 20;
-    const KEPT: libc::c_int = BEGINNING as libc::c_int + (128 << 20);
+    /// Freed memory at the heap's end is never given back.
+    const NEVER: libc::c_int = -1;
     const PAGE: usize = 2 << 20;
     /// Bytes by which the C library extends the heap at a time by default.
     const PAD: libc::c_int = 128 << 10;
@@ -81,7 +84,7 @@ fn prepare_heap() {
     // and nobody gives back.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGEST);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, NEVER);
         libc::mallopt(libc::M_TOP_PAD, BEGINNING as libc::c_int);
         let block = rank::heap::allocate(2 * PAD as usize).map_or(0, |block| block.0);
         let (from, to) = (block.next_multiple_of(PAGE), libc::sbrk(0) as usize);
@@ -90,7 +93,7 @@ fn prepare_heap() {
         // The heap may be elsewhere, where something lies behind it.
         if (block..block + 2 * BEGINNING).contains(&to) && from < to {
             libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_HUGEPAGE);
-            rank::heap::presence::prepare(from..to, block + 2 * PAD as usize);
+            rank::heap::presence::prepare(block..to, block + 2 * PAD as usize);
         }
     }
 }

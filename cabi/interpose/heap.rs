@@ -37,6 +37,7 @@ unsafe extern "C" {
 }
 
 /// The library's own heap: the C library's, past every interposed function.
+// Its blocks are noted as the program's are: they push those up to pages that are not there yet.
 struct OwnHeap;
 
 #[global_allocator]
@@ -55,20 +56,20 @@ fn is_plain(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for OwnHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size may be asked; alignments of layouts are powers of two.
-        unsafe {
+        let block = unsafe {
             if is_plain(layout) {
                 __libc_malloc(layout.size())
             } else {
                 __libc_memalign(layout.align(), layout.size())
             }
-            .cast()
-        }
+        };
+        noted(block, layout.size()).cast()
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_plain(layout) {
             // SAFETY: any size may be asked.
-            return unsafe { __libc_calloc(layout.size(), 1).cast() };
+            return noted(unsafe { __libc_calloc(layout.size(), 1) }, layout.size()).cast();
         }
         // SAFETY: the caller's contract; the block has as many bytes.
         unsafe {
@@ -90,7 +91,7 @@ unsafe impl GlobalAlloc for OwnHeap {
         let new = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
         if is_plain(new) {
             // SAFETY: the block came from one of these functions (the caller's contract).
-            return unsafe { __libc_realloc(block.cast(), bytes).cast() };
+            return noted(unsafe { __libc_realloc(block.cast(), bytes) }, bytes).cast();
         }
         // SAFETY: the caller's contract; both blocks have as many bytes as are copied.
         unsafe {

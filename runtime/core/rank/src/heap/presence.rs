@@ -1,7 +1,7 @@
 //! Makes the heap present before ranks touch it, on time that no rank is charged for (`host::exclude`).
 //!
-//! The heap's beginning lies on pages of 2 MiB, each with memory of many ranks; it is made present before a
-//! block reaches it. Behind it pages are small. Those of small blocks are made present as the heap grows, or
+//! The heap's beginning lies on pages of 2 MiB, each with memory of many ranks, and on small ones before the
+//! first of these; it is made present before a block reaches it. Behind it pages are small. Those of small blocks are made present as the heap grows, or
 //! ranks that allocate late would pay for what others have for nothing. A large block may be left untouched,
 //! and its pages are its rank's own: a real rank pays for those as well.
 
@@ -9,6 +9,8 @@ use crate::reserve::{LARGE_PAGE, make_present};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// Bytes of a page that is not large.
+const SMALL_PAGE: usize = 4096;
 /// Bytes assumed for the C library's data behind a block and for rounding the block up.
 const MARGIN: usize = 64 << 10;
 /// Larger blocks behind the beginning are left to the rank that touches them.
@@ -33,9 +35,11 @@ fn is_this_thread() -> bool {
     THREAD.load(Relaxed) == unsafe { libc::pthread_self() as usize }
 }
 
-/// Notes where the heap's beginning lies, on large pages, and which block of it ended last. Called by the
-/// thread that runs the ranks.
+/// Notes where the heap's beginning lies, on large pages but for what is before the first of them, and which
+/// block of it ended last. Called by the thread that runs the ranks.
 pub fn prepare(beginning: Range<usize>, top: usize) {
+    // Pages are made present whole. The heap's own data before the beginning share the first.
+    let beginning = beginning.start / SMALL_PAGE * SMALL_PAGE..beginning.end;
     // SAFETY: has no precondition.
     THREAD.store(unsafe { libc::pthread_self() as usize }, Relaxed);
     PRESENT.store(beginning.start, Relaxed);
@@ -81,8 +85,10 @@ fn advance(bytes: usize) {
     }
     let (top, present, end) = (TOP.load(Relaxed), PRESENT.load(Relaxed), END.load(Relaxed));
     let wanted = top.saturating_add(MARGIN).saturating_add(bytes);
-    // A block that does not fit lies behind the beginning, or in a mapping of its own.
-    let next = if wanted > end { present } else { wanted.next_multiple_of(LARGE_PAGE).clamp(present, end) };
+    // A large block that does not fit lies behind the beginning, or in a mapping of its own; a small one may
+    // fit, since the margin is an upper bound.
+    let does_fit = wanted <= end || bytes <= MAX_SMALL_BLOCK && top < end;
+    let next = if does_fit { wanted.next_multiple_of(LARGE_PAGE).clamp(present, end) } else { present };
     if next > present {
         if !make_present(present..next) {
             // An old kernel, or no memory: the ranks touch it.
@@ -97,10 +103,13 @@ fn advance(bytes: usize) {
 /// Notes that a block of the heap, or one elsewhere, ends higher than any of the heap.
 #[cold]
 fn raise(block: usize, bytes: usize) {
+    if !is_this_thread() {
+        return;
+    }
     // SAFETY: asks where the heap ends.
     let heap_end = unsafe { libc::sbrk(0) } as usize;
     let end = block + bytes;
-    if end > heap_end || !is_this_thread() {
+    if end > heap_end {
         return;
     }
     let risen = end - TOP.swap(end, Relaxed);

@@ -68,7 +68,7 @@ impl Hash for ObjectTable {
 }
 
 /// More objects are a table of the rank's own.
-const FEW: usize = 16;
+const MAX_LISTED: usize = 16;
 
 /// Sets of objects that ranks have seen, each stored once.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl Others {
             self.classes.len() - 1
         });
         let made = self.classes[place].1.next(maker);
-        if self.many.is_none() && self.few.len() == FEW {
+        if self.many.is_none() && self.few.len() == MAX_LISTED {
             self.many = Some(Box::new(ObjectTable(self.few.drain(..).collect())));
         }
         match &mut self.many {

@@ -9,7 +9,7 @@ use crate::access::{HomeAction, HomeRequest, WORD};
 use crate::check::{self, is_alone};
 use crate::direction::Direction;
 use crate::state::OpenFiles;
-use crate::transfer::SHORT;
+use crate::transfer::STACK_BYTES;
 use crate::write::{WRITE, Write};
 use engine::Time;
 use objects::Objects;
@@ -42,7 +42,7 @@ impl OpenFiles {
             return None;
         }
         let bytes = objects.types.plain_size(datatype)?.checked_mul(u64::try_from(count).ok()?)?;
-        if bytes == 0 || bytes > SHORT as u64 || buffer.0 < FIRST_MEMORY {
+        if bytes == 0 || bytes > STACK_BYTES as u64 || buffer.0 < FIRST_MEMORY {
             return None;
         }
         let (me, file) = (messages.me(), objects.files.index(&objects.comms, handle).ok()?);

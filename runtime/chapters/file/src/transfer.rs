@@ -16,7 +16,7 @@ const CHUNK: u64 = 4 << 20;
 
 /// Bytes that are moved by way of the stack: records of logs are no longer, and to allocate for them takes as
 /// long as all else that is done for one.
-pub(crate) const SHORT: usize = 512;
+pub(crate) const STACK_BYTES: usize = 512;
 
 /// The buffer of a call, as MPI names it.
 #[derive(Clone)]
@@ -116,8 +116,8 @@ pub(crate) fn store(host: &HostFile, view: &View, from: u64, memory: &UserBuffer
         write(host, &pieces(view, from, bytes.len() as u64), &bytes)?;
         return Ok(memory.extent.bytes);
     }
-    if memory.extent.bytes <= SHORT as u64 {
-        let mut short = [0; SHORT];
+    if memory.extent.bytes <= STACK_BYTES as u64 {
+        let mut short = [0; STACK_BYTES];
         let bytes = &mut short[..memory.extent.bytes as usize];
         memory.pack(0, bytes);
         let (mut rest, mut done) = (&*bytes, Ok(()));

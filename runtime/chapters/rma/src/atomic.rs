@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 
 /// Bytes of a payload: those of one element are kept without an allocation.
 // Most atomics are of one element, and such a payload is as large as its address and length would be.
-pub(crate) type Bytes = SmallVec<[u8; SHORT]>;
+pub(crate) type Bytes = SmallVec<[u8; INLINE_BYTES]>;
 
 /// Payload bytes that have a place of their own in an access.
-pub(crate) const SHORT: usize = 16;
+pub(crate) const INLINE_BYTES: usize = 16;
 
 /// A predefined operation on elements of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ const MAX_STACK_BYTES: usize = 64;
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;
 
-/// Returns what is in the program's memory from there on, [`SHORT`] bytes at most.
+/// Returns what is in the program's memory from there on, [`INLINE_BYTES`] bytes at most.
 #[inline]
 pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
     Bytes::from_buf_and_len(spread(memory::load_short(from, bytes)), bytes)
@@ -128,8 +128,8 @@ pub(crate) fn few(from: Addr, bytes: usize) -> Bytes {
 
 /// Returns the bytes of what [`memory::load_short`] read.
 #[inline]
-fn spread(words: [u64; 2]) -> [u8; SHORT] {
-    let mut bytes = [0; SHORT];
+fn spread(words: [u64; 2]) -> [u8; INLINE_BYTES] {
+    let mut bytes = [0; INLINE_BYTES];
     for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
@@ -138,14 +138,14 @@ fn spread(words: [u64; 2]) -> [u8; SHORT] {
 
 /// Returns what [`spread`] made bytes of.
 #[inline]
-fn gathered(bytes: [u8; SHORT]) -> [u64; 2] {
+fn gathered(bytes: [u8; INLINE_BYTES]) -> [u64; 2] {
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
     [word(0), word(8)]
 }
 
 /// Returns what is in the memory at `place`.
 pub(crate) fn fetch(place: &TargetMemory, base: usize) -> Bytes {
-    if place.blocks.is_none() && place.bytes <= SHORT as u64 {
+    if place.blocks.is_none() && place.bytes <= INLINE_BYTES as u64 {
         return few(Addr(base).offset(place.at), place.bytes as usize);
     }
     let mut bytes = Bytes::from_elem(0, place.bytes as usize);

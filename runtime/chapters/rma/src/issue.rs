@@ -2,7 +2,7 @@
 
 use crate::CHAPTER;
 use crate::access::{Back, Held, NIL, TargetAction, Turn};
-use crate::atomic::{Bytes, Combine, SHORT, few};
+use crate::atomic::{Bytes, Combine, INLINE_BYTES, few};
 use crate::check::unsynchronized;
 use crate::origin::{Channel, Hold, ReplyBuffer, WindowPair};
 use crate::place::TargetMemory;
@@ -453,7 +453,7 @@ fn payload(objects: &Objects, operation: Operation, action: TargetAction, buffer
 }
 
 fn pack(view: &BufferView) -> Bytes {
-    if view.layout.is_none() && view.bytes <= SHORT as u64 {
+    if view.layout.is_none() && view.bytes <= INLINE_BYTES as u64 {
         return few(view.buffer, view.bytes as usize);
     }
     let mut data = Vec::new();

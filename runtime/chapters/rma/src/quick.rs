@@ -2,7 +2,7 @@
 //! the general way (`issue.rs`) without what it does not need.
 
 use crate::access::{TargetAction, Turn, Waiting};
-use crate::atomic::{SHORT, few};
+use crate::atomic::{INLINE_BYTES, few};
 use crate::came::{Act, Came};
 use crate::issue::{Operation, RmaArguments, Target, action, pair};
 use crate::origin::Hold;
@@ -35,7 +35,7 @@ impl Rma {
         let pair = pair(messages, objects, win, target.rank)?;
         let datatype = objects.types.usable(pair.me, kind).ok()?;
         let bytes = u64::try_from(count).ok().and_then(|count| datatype.size.checked_mul(count))?;
-        let short = bytes != 0 && bytes <= SHORT as u64 && datatype.contiguous;
+        let short = bytes != 0 && bytes <= INLINE_BYTES as u64 && datatype.contiguous;
         if !short || buffer.offset(datatype.true_lb).0 < FIRST_MEMORY {
             return None;
         }

@@ -23,7 +23,7 @@ use rank::growing::StableVec;
 /// Entries up to which a queue is searched one by one.
 // So many fingerprints are 2 to 6 KiB, which a processor reads in order faster than it follows a hash table's
 // one cache miss.
-const SHORT: usize = 256;
+const MAX_SEARCHED: usize = 256;
 /// Entries of a block that are looked at one by one, and so many at a time behind these.
 const NEAR: usize = 8;
 const AT_ONCE: usize = 8;
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 const EMPTY: u8 = 0;
 const SINGLE: u8 = 1;
 const LARGEST: u8 = 15;
-const LONG: u8 = u8::MAX;
+const INDEXED: u8 = u8::MAX;
 
 /// In the fingerprint of a receive.
 const ANY_SOURCE: u32 = 1 << 31;
@@ -60,7 +60,7 @@ impl Queue {
     /// Returns `true` if it is indexed.
     #[inline]
     pub fn is_indexed(&self) -> bool {
-        self.class == LONG
+        self.class == INDEXED
     }
     /// Returns the node of a queue that has one.
     #[inline]
@@ -82,7 +82,7 @@ impl Place {
     /// Returns `true` if a search of a block that ended here looked at many entries.
     #[inline]
     pub fn is_far(self) -> bool {
-        self.0 as usize > SHORT / 2
+        self.0 as usize > MAX_SEARCHED / 2
     }
 }
 
@@ -168,7 +168,7 @@ pub struct Queues<E: Copy> {
 #[inline]
 const fn capacity(class: u8) -> usize {
     match class {
-        EMPTY | SINGLE | LONG => 0,
+        EMPTY | SINGLE | INDEXED => 0,
         class => 1 << class,
     }
 }
@@ -218,7 +218,7 @@ impl<E: Element> Queues<E> {
     #[inline(never)]
     fn push_beyond(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
         self.make_room(queue, nodes);
-        if queue.class == LONG {
+        if queue.class == INDEXED {
             return self.long[queue.at].push(index, nodes);
         }
         self.append(queue, usize::from(queue.head) + usize::from(queue.length), index, nodes);
@@ -228,7 +228,7 @@ impl<E: Element> Queues<E> {
     fn make_room(&mut self, queue: &mut Queue, nodes: &Nodes) {
         let (first, length) = (queue.first(), usize::from(queue.length));
         match queue.class {
-            LONG => {}
+            INDEXED => {}
             SINGLE => {
                 let at = self.allocate(E::MIN_CLASS);
                 let single = queue.at;
@@ -254,7 +254,7 @@ impl<E: Element> Queues<E> {
     /// before one that looks at all.
     #[inline]
     pub fn searched(&mut self, queue: &mut Queue, nodes: &Nodes) {
-        if usize::from(queue.length) > SHORT {
+        if usize::from(queue.length) > MAX_SEARCHED {
             self.index(queue, nodes);
         }
     }
@@ -265,7 +265,7 @@ impl<E: Element> Queues<E> {
         let entries = &self.entries[at..at + usize::from(queue.length)];
         let long = self.long.make(E::BY_SOURCE, entries.iter().map(|element| element.entry().node), nodes);
         self.free[usize::from(queue.class)].push(queue.at);
-        *queue = Queue { at: long, length: 0, head: 0, class: LONG, any: false };
+        *queue = Queue { at: long, length: 0, head: 0, class: INDEXED, any: false };
     }
 
     /// Takes out what is at `place`.
@@ -277,7 +277,7 @@ impl<E: Element> Queues<E> {
             *queue = Queue::default();
             return;
         }
-        if queue.class == LONG {
+        if queue.class == INDEXED {
             return self.remove_long(queue, place, nodes);
         }
         if place.0 == 0 {
@@ -308,7 +308,7 @@ impl<E: Element> Queues<E> {
         let place = match queue.class {
             EMPTY => None,
             SINGLE => (queue.at == index).then_some(0),
-            LONG => self.long[queue.at].place_of(index, nodes),
+            INDEXED => self.long[queue.at].place_of(index, nodes),
             _ => self
                 .slice(*queue)
                 .iter()
@@ -327,7 +327,7 @@ impl Queues<Timed> {
     pub fn landed(&mut self, queue: Queue, index: u32, nodes: &Nodes) {
         match queue.class {
             EMPTY | SINGLE => return,
-            LONG => return self.long[queue.at].landed(index, nodes),
+            INDEXED => return self.long[queue.at].landed(index, nodes),
             _ => {}
         }
         let at = queue.first();

@@ -36,9 +36,9 @@ const UNITS: [(&str, u64); 13] = [
 ];
 
 /// So many digits times the largest unit fit 128 bits.
-const MOST_DIGITS: usize = 25;
+const MAX_DIGITS: usize = 25;
 /// Fewer where the unit is a byte's, since these print in bits with up to ten digits more.
-const MOST_BYTE_DIGITS: usize = 15;
+const MAX_BYTE_DIGITS: usize = 15;
 
 impl Bandwidth {
     /// Bytes take no time.
@@ -138,7 +138,7 @@ impl FromStr for Bandwidth {
                  MiB/s, GiB/s",
             ));
         };
-        if !unit.ends_with("bps") && digits > MOST_BYTE_DIGITS {
+        if !unit.ends_with("bps") && digits > MAX_BYTE_DIGITS {
             return Err(error("it has too many digits"));
         }
         if number == 0 {
@@ -154,7 +154,7 @@ impl FromStr for Bandwidth {
 fn decimal(number: &str) -> Option<(u128, u32)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = whole.len() + fraction.len();
-    if digits == 0 || digits > MOST_DIGITS || fraction.contains('.') {
+    if digits == 0 || digits > MAX_DIGITS || fraction.contains('.') {
         return None;
     }
     Some((format!("{whole}{fraction}").parse().ok()?, fraction.len() as u32))

@@ -8,7 +8,7 @@
 
 mod operations;
 
-use operations::MOST;
+use operations::MAX_OPERATIONS;
 pub use operations::{Batch, Batching};
 pub(crate) use operations::{Operation, Pair};
 
@@ -39,7 +39,7 @@ impl Batch {
         if ranks.exceed_cache() {
             self.prefetch_queue(ranks, matcher, operation);
         }
-        let full = self.count == MOST;
+        let full = self.count == MAX_OPERATIONS;
         if full {
             ranks.end_interval();
         }
@@ -73,7 +73,7 @@ impl Batch {
         matcher: &mut Matcher,
         (payloads, fabric): (&mut Payloads, &mut Fabric),
     ) -> MatchedBatch {
-        let (me, count) = (ranks.me(), std::mem::take(&mut self.count).min(MOST));
+        let (me, count) = (ranks.me(), std::mem::take(&mut self.count).min(MAX_OPERATIONS));
         if count > 1 {
             ranks.mark_varying();
             let own = &ranks[me].pending;
@@ -134,7 +134,7 @@ impl Batch {
     // Thousands of outstanding messages are in no cache near.
     #[inline(never)]
     fn prefetch_indexed(&self, ranks: &Ranks, matcher: &Matcher, count: usize) {
-        let mut ways: SmallVec<[Way; MOST]> = SmallVec::new();
+        let mut ways: SmallVec<[Way; MAX_OPERATIONS]> = SmallVec::new();
         for &Operation { node, to } in &self.operations[..count] {
             let wanted = Envelope::of(&matcher[node]);
             ways.extend(match to {
@@ -148,7 +148,7 @@ impl Batch {
     }
 
     /// Returns the receivers of the first `count` operations; [`NIL`] for a receive.
-    pub(crate) fn receivers(&self) -> [u32; MOST] {
+    pub(crate) fn receivers(&self) -> [u32; MAX_OPERATIONS] {
         std::array::from_fn(|at| self.operations[at].to)
     }
 }
@@ -166,7 +166,7 @@ pub(crate) struct MatchedBatch {
 impl MatchedBatch {
     /// Returns `true` if the batch was full.
     pub fn was_full(&self) -> bool {
-        self.count == MOST
+        self.count == MAX_OPERATIONS
     }
 }
 

@@ -16,14 +16,14 @@ pub const REFERRED: u64 = 256;
 /// Payload bytes from which on copying one out costs more than letting its receiver run first.
 // More than the nearest caches hold: a copy out and in costs then what a switch of ranks costs a hundred
 // times over.
-pub const LONG: u64 = 256 << 10;
+pub const LONG_BYTES: u64 = 256 << 10;
 
 impl Ready {
     /// Returns `true` if completing sends of so many unread bytes should wait until other ranks have run:
     /// they may receive them.
     #[inline]
     pub fn should_linger(&self, unread: u64) -> bool {
-        unread >= LONG && (!self.is_empty() || self.has_lagging())
+        unread >= LONG_BYTES && (!self.is_empty() || self.has_lagging())
     }
 }
 

@@ -22,7 +22,7 @@ use rank::Addr;
 
 /// Maximum number of messages in a batched exchange. Those of one exchange are prefetched together and stay
 /// in the nearest cache.
-pub const MOST: usize = 64;
+pub const MAX_MESSAGES: usize = 64;
 
 /// Returns `true` if the mounted rank's messages can go in volleys: nobody wants to know of them, and
 /// nothing of the rank is undecided.

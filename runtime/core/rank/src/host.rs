@@ -25,7 +25,7 @@ pub use interruptions::HostInterruptions;
 use engine::Span;
 
 /// Intervals longer than this are checked against the thread's CPU time.
-const LONG_NS: u64 = 25_000;
+const MIN_CHECKED_NS: u64 = 25_000;
 
 /// Another process ran within an interval that took so much more than its CPU time.
 const PREEMPTED_NS: u64 = 15_000;
@@ -41,7 +41,7 @@ const FIRST: u8 = 8;
 /// After so many brief calls of a function in a row the next is likely to be brief.
 const LIKELY: u8 = 3;
 /// Ticks that are made up for at most: some brief calls' worth.
-const MOST_AHEAD: u64 = 1000;
+const MAX_AHEAD: u64 = 1000;
 /// Bits of a fraction: of the mean of brief calls, and of virtual picoseconds a tick.
 const MEAN_BITS: u32 = 8;
 const SCALE_BITS: u32 = 20;
@@ -186,7 +186,7 @@ impl HostClock {
         let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
         self.factor = factor;
         self.virtual_scale = (each * f64::from(1u32 << SCALE_BITS)) as u64;
-        self.short = self.ticks_of(LONG_NS).min(u64::MAX / self.virtual_scale.max(1));
+        self.short = self.ticks_of(MIN_CHECKED_NS).min(u64::MAX / self.virtual_scale.max(1));
         self
     }
 
@@ -304,7 +304,7 @@ impl HostClock {
             Some(took) if took > self.short => return self.checked(now, took),
             Some(took) => Span::from_ps((took * self.virtual_scale) >> SCALE_BITS),
             None => {
-                self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
+                self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MAX_AHEAD) };
                 Span::ZERO
             }
         };

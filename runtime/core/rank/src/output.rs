@@ -29,7 +29,7 @@ pub enum StreamTarget {
 }
 
 /// Gathered output is written when it reaches this many bytes.
-const ENOUGH: usize = 64 << 10;
+const MAX_GATHERED: usize = 64 << 10;
 /// ... or when it is this old, in ticks of the time stamp counter (about 50 ms).
 const OLD: u64 = 100_000_000;
 
@@ -148,7 +148,7 @@ impl LineBuffer {
                 sink.gathered.extend_from_slice(&earlier);
             }
             sink.gathered.extend_from_slice(whole);
-            if sink.terminal || sink.gathered.len() >= ENOUGH || now().wrapping_sub(sink.since) > OLD {
+            if sink.terminal || sink.gathered.len() >= MAX_GATHERED || now().wrapping_sub(sink.since) > OLD {
                 sink.write(stream);
             }
         }

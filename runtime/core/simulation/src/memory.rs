@@ -53,7 +53,7 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
 }
 
 /// Ranks that must have run before their memory tells anything of all.
-const ENOUGH_RANKS: u32 = 4096;
+const MIN_FORECAST_RANKS: u32 = 4096;
 
 /// Memory comes in pages of up to 2 MiB, of which each table, the heap and what is kept of stacks and globals
 /// have begun one or two.
@@ -69,7 +69,7 @@ pub struct Forecast {
 impl Forecast {
     /// Creates the forecast of a process that uses `resident` bytes before its ranks start.
     pub fn new(resident: u64) -> Forecast {
-        Forecast { before: resident, started: 0, next: ENOUGH_RANKS }
+        Forecast { before: resident, started: 0, next: MIN_FORECAST_RANKS }
     }
 
     /// Decides now and then, while the ranks run, when to [`check`](Forecast::check): `rank` runs now, of

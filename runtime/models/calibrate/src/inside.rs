@@ -6,7 +6,7 @@ use crate::node::{NodeTables, PairCurve, ZERO_COPY, bandwidth_text, curve};
 use crate::pieces;
 
 /// Pairs share something if as many more move less than this part more.
-const LITTLE_MORE: f64 = 0.3;
+const MAX_SHARED_GAIN: f64 = 0.3;
 /// A pair that moves so many times what a core copies at shorter sizes copies nothing: the interface does.
 const BEYOND_A_CORE: f64 = 1.6;
 /// Short messages of a window follow each other in cache lines; the wait for a lone one shows as a step of
@@ -54,7 +54,7 @@ fn shared(
     notes: &mut Vec<String>,
 ) -> Option<SharedCapacity> {
     let more = most.pairs / fewer.pairs - 1.0;
-    let is_shared = |bytes: u64| fewer.times.at(bytes) / most.times.at(bytes) < 1.0 + LITTLE_MORE * more;
+    let is_shared = |bytes: u64| fewer.times.at(bytes) / most.times.at(bytes) < 1.0 + MAX_SHARED_GAIN * more;
     let sizes = most.times.sizes();
     // By noise a size in four may look as if pairs shared nothing.
     let is_first = |at: &usize| {

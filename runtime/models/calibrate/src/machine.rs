@@ -75,7 +75,7 @@ impl Calibrated {
 const MIN_LATENCY_PART: f64 = 0.5;
 
 /// Times that scatter by more have a note.
-const MUCH_SCATTER: f64 = 0.05;
+const MAX_SCATTER: f64 = 0.05;
 
 /// Returns the shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is
 /// that number.
@@ -135,7 +135,7 @@ fn latency(fit: &Fit) -> Result<Estimate, String> {
 
 /// Returns a sentence on times that scatter so much that steps are lost in it.
 pub(crate) fn scatter_note(scatter: f64) -> Option<String> {
-    (scatter > MUCH_SCATTER).then(|| {
+    (scatter > MAX_SCATTER).then(|| {
         format!(
             "from size to size the times scatter by {:.0} %, which is more than the smaller steps of a \
             network: measure with more repetitions, or give tables of several runs",

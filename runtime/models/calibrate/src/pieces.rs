@@ -19,7 +19,7 @@ pub struct SizeCost {
 /// Segments of a piecewise cost; a machine takes at most 64.
 pub const MAX_PIECES: usize = 48;
 /// The least step from a short piece to the next: an eighth of an octave.
-const SHORT_STEP: f64 = 1.0905;
+const MIN_STEP: f64 = 1.0905;
 /// The part of a time that short pieces may be off by where a line falls or begins below nothing, which no
 /// machine has. The first that gives few enough pieces.
 const TOLERANCES: [f64; 7] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, f64::INFINITY];
@@ -78,7 +78,7 @@ fn short(
 ) -> Vec<SizeCost> {
     let cost = |bytes: u64| above(bytes).max(0.0);
     // A size at least: octaves of a few bytes have fewer sizes than steps.
-    let step = |at: u64| ((at as f64 * SHORT_STEP) as u64).max(at.saturating_add(1)).min(segment.until);
+    let step = |at: u64| ((at as f64 * MIN_STEP) as u64).max(at.saturating_add(1)).min(segment.until);
     let piece = |at: u64, next: u64| {
         let middle = (at.max(1) as f64 * next.max(1) as f64).sqrt();
         let value = cost(middle as u64);

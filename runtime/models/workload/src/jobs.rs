@@ -7,7 +7,7 @@ use crate::workload::{Caller, Workload};
 use engine::record::{Put, Take};
 use engine::{Span, Time};
 use mpi::Mpi;
-use mpi::volley::MOST;
+use mpi::volley::MAX_MESSAGES;
 use std::rc::Rc;
 
 /// One of them.
@@ -171,7 +171,7 @@ impl Workload for Jobs<'_> {
         &self,
         place: &Place,
         with: impl FnOnce(u32) -> Option<[Partners; 2]>,
-        others: &mut [u32; MOST],
+        others: &mut [u32; MAX_MESSAGES],
     ) -> Option<Rc<Volley>> {
         self.jobs[(place.job as usize).checked_sub(1)?].replay.volley(&place.cursor, with, others)
     }

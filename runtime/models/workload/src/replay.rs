@@ -37,7 +37,7 @@ use mpi::Mpi;
 use mpi::collective::Reducing;
 use mpi::point_to_point::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
-use mpi::volley::MOST;
+use mpi::volley::MAX_MESSAGES;
 use operation::{Completed, Operation, Slots};
 use plan::Plan;
 use position::{Position, Way};
@@ -600,7 +600,7 @@ impl Workload for Replay<'_> {
         &self,
         cursor: &Cursor,
         with: impl FnOnce(u32) -> Option<[Partners; 2]>,
-        others: &mut [u32; MOST],
+        others: &mut [u32; MAX_MESSAGES],
     ) -> Option<Rc<Volley>> {
         let planned = self
             .plan

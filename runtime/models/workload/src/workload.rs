@@ -5,7 +5,7 @@ use crate::function::Function;
 use engine::{Span, Time};
 use mpi::comm;
 use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
-use mpi::volley::MOST;
+use mpi::volley::MAX_MESSAGES;
 use std::rc::Rc;
 use trace::trace::Comms;
 
@@ -115,7 +115,7 @@ pub trait Workload {
         &self,
         _: &Self::Cursor,
         _with: impl FnOnce(u32) -> Option<[Partners; 2]>,
-        _others: &mut [u32; MOST],
+        _others: &mut [u32; MAX_MESSAGES],
     ) -> Option<Rc<Volley>> {
         None
     }
@@ -193,7 +193,7 @@ impl<W: Workload> Workload for &mut W {
         &self,
         cursor: &Self::Cursor,
         with: impl FnOnce(u32) -> Option<[Partners; 2]>,
-        others: &mut [u32; MOST],
+        others: &mut [u32; MAX_MESSAGES],
     ) -> Option<Rc<Volley>> {
         (**self).volley(cursor, with, others)
     }

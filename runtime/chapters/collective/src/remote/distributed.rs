@@ -43,16 +43,16 @@ use std::rc::Rc;
 /// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members'
 /// buffers at a time leave the caches.
 // Event by event, a member's buffer goes through all its rounds while it is warm.
-const LOCKSTEP_MOST: u64 = 4096;
+const MAX_LOCKSTEP_BYTES: u64 = 4096;
 
 /// Members a process, on average, from which on messages of one round travel together often enough to pay for
 /// waiting until all are in.
 // Waiting for all costs two messages between processes; with few members there are few messages of a round to
 // save.
-const LOCKSTEP_LEAST: usize = 4;
+const MIN_LOCKSTEP_MEMBERS: usize = 4;
 
 fn pays_in_lockstep(segments: &Segments) -> bool {
-    segments.size() as usize >= LOCKSTEP_LEAST * segments.processes().count()
+    segments.size() as usize >= MIN_LOCKSTEP_MEMBERS * segments.processes().count()
 }
 
 /// The first state of an instance, by the location of its members and the way it runs.
@@ -111,7 +111,7 @@ impl Collectives {
         if self.spread.is_early(&Ident::of_comm(communicator.context, call)) {
             return Beginning::Events;
         }
-        let by_events = shape.bytes > LOCKSTEP_MOST || !pays_in_lockstep(&segments);
+        let by_events = shape.bytes > MAX_LOCKSTEP_BYTES || !pays_in_lockstep(&segments);
         if is_reduced(shape.kind) && by_events && self.association_of(shape).is_none() {
             return Beginning::Events;
         }
@@ -170,7 +170,7 @@ impl Collectives {
         let fresh = instance.arrived == 1 && !instance.started && !instance.has_mail();
         let steps = agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
             && self.association_of(&instance.shape).is_none();
-        let small = agent.input.len() as u64 <= LOCKSTEP_MOST * u64::from(instance.size);
+        let small = agent.input.len() as u64 <= MAX_LOCKSTEP_BYTES * u64::from(instance.size);
         if !(known && fresh && steps && small && self.gathers(messages, true))
             || objects.comms.at(comm).is_inter()
         {

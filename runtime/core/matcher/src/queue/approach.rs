@@ -1,7 +1,7 @@
 //! Prefetching of what a queue will be searched for, so that its wait for memory overlaps those of others.
 
 use super::long::Long;
-use super::{EMPTY, Element, LONG, Queue, Queues, SINGLE};
+use super::{EMPTY, Element, INDEXED, Queue, Queues, SINGLE};
 use crate::envelope::Envelope;
 use crate::node::Nodes;
 
@@ -38,7 +38,7 @@ impl<E: Element> Queues<E> {
     pub fn prefetch(&self, queue: Queue, nodes: &Nodes) {
         match queue.class {
             EMPTY => {}
-            LONG => self.long.prefetch(queue.at),
+            INDEXED => self.long.prefetch(queue.at),
             SINGLE => nodes.prefetch(queue.at),
             _ => {
                 if let Some(entry) = self.entries.get(queue.first()) {
@@ -52,7 +52,7 @@ impl<E: Element> Queues<E> {
     /// of it. Returns the way there; `None` if it is not indexed.
     #[inline(always)]
     pub fn way(&self, queue: Queue, wanted: &Envelope) -> Option<Way<'_>> {
-        (queue.class == LONG).then(|| {
+        (queue.class == INDEXED).then(|| {
             let long = &self.long[queue.at];
             Way { long, at: long.approach_table(wanted) }
         })
@@ -63,7 +63,7 @@ impl<E: Element> Queues<E> {
     #[inline(always)]
     pub fn approach(&self, queue: Queue, wanted: u32, nodes: &Nodes) -> bool {
         match queue.class {
-            EMPTY | LONG => false,
+            EMPTY | INDEXED => false,
             SINGLE => true,
             _ => match self.slice(queue).iter().find(|element| element.entry().key == wanted) {
                 Some(element) => {
@@ -79,7 +79,7 @@ impl<E: Element> Queues<E> {
     #[inline]
     pub fn approach_end(&self, queue: Queue, nodes: &Nodes) {
         match queue.class {
-            EMPTY | LONG => {}
+            EMPTY | INDEXED => {}
             SINGLE => nodes.prefetch(queue.at),
             _ => {
                 if let Some(entry) = self.entries.get(queue.first() + usize::from(queue.length)) {

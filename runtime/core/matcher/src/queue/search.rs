@@ -1,7 +1,7 @@
 //! Searches of a queue: for the first that fits, the best of all sources, and all in their order.
 
 use super::long::Long;
-use super::{AT_ONCE, EMPTY, Element, Entry, LONG, NEAR, Place, Queue, Queues, SINGLE, Timed, key, told};
+use super::{AT_ONCE, EMPTY, Element, Entry, INDEXED, NEAR, Place, Queue, Queues, SINGLE, Timed, key, told};
 use crate::envelope::{Envelope, Pattern, fingerprint};
 use crate::node::{Node, Nodes, flag};
 use engine::Time;
@@ -48,14 +48,14 @@ impl<E: Element> Queues<E> {
         match queue.class {
             EMPTY => None,
             SINGLE => Some((queue.at, Place(0))),
-            LONG => self.long[queue.at].front().map(|(node, place)| (node, Place(place))),
+            INDEXED => self.long[queue.at].front().map(|(node, place)| (node, Place(place))),
             _ => self.slice(queue).first().map(|element| (element.entry().node, Place(0))),
         }
     }
 
     /// Returns how many entries there are.
     pub fn length(&self, queue: Queue) -> usize {
-        if queue.class == LONG { self.long[queue.at].length() } else { usize::from(queue.length) }
+        if queue.class == INDEXED { self.long[queue.at].length() } else { usize::from(queue.length) }
     }
 
     /// Returns the nodes in the order they came.
@@ -63,7 +63,7 @@ impl<E: Element> Queues<E> {
         let (single, short, long) = match queue.class {
             EMPTY => (None, &[][..], None),
             SINGLE => (Some(queue.at), &[][..], None),
-            LONG => (None, &[][..], Some(&self.long[queue.at])),
+            INDEXED => (None, &[][..], Some(&self.long[queue.at])),
             _ => (None, self.slice(queue), None),
         };
         single
@@ -87,7 +87,9 @@ impl Queues<Entry> {
         match queue.class {
             EMPTY => return None,
             SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
-            LONG => return self.long[queue.at].first_for(message).map(|(node, place)| (node, Place(place))),
+            INDEXED => {
+                return self.long[queue.at].first_for(message).map(|(node, place)| (node, Place(place)));
+            }
             _ => {}
         }
         if !queue.any {
@@ -118,7 +120,7 @@ impl Queues<Timed> {
                 let fits = pattern.accepts(&nodes[queue.at]) && !taken.contains(&{ queue.at });
                 return fits.then_some((queue.at, Place(0)));
             }
-            LONG => {
+            INDEXED => {
                 return self.long[queue.at]
                     .first(pattern, taken, nodes)
                     .map(|(node, place)| (node, Place(place)));
@@ -143,7 +145,7 @@ impl Queues<Timed> {
         match queue.class {
             EMPTY => None,
             SINGLE => (Envelope::of(&nodes[queue.at]) == *wanted).then_some((queue.at, Place(0))),
-            LONG => self.long[queue.at].first_like(wanted).map(|(node, place)| (node, Place(place))),
+            INDEXED => self.long[queue.at].first_like(wanted).map(|(node, place)| (node, Place(place))),
             _ => self.first_in_block(queue, wanted, nodes),
         }
     }
@@ -169,7 +171,7 @@ impl Queues<Timed> {
                     node.arrival != Time::MAX && pattern.accepts(node) && !taken.contains(&{ queue.at });
                 return fits.then_some((queue.at, Place(0)));
             }
-            LONG => {
+            INDEXED => {
                 return self.long[queue.at]
                     .best(pattern, taken, nodes)
                     .map(|(node, place)| (node, Place(place)));

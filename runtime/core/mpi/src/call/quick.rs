@@ -5,7 +5,7 @@
 
 use crate::batch::Batching;
 use crate::call::file::SHORT_WRITE;
-use crate::call::send::MANY;
+use crate::call::send::MIN_LONG_ELEMENTS;
 use crate::handle;
 use crate::point_to_point::{Buffer, Peer, SendMode};
 use crate::world::World;
@@ -17,7 +17,9 @@ impl World {
     /// nothing done, otherwise.
     #[inline(always)]
     pub fn send_quickly(&mut self, buffer: Buffer, to: Peer) -> Option<()> {
-        if !(0..MANY).contains(&buffer.1) || let_others_run(self.messages.ranks(), self.messages.peers()) {
+        if !(0..MIN_LONG_ELEMENTS).contains(&buffer.1)
+            || let_others_run(self.messages.ranks(), self.messages.peers())
+        {
             return None;
         }
         // A sender that waits for a receive blocks.

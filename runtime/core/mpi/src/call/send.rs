@@ -9,8 +9,8 @@ use p2p::departures::let_others_run;
 use p2p::ranks::MAX_BURST;
 
 /// Elements from which on a message may be a long one.
-// Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG`).
-pub(crate) const MANY: i64 = 16384;
+// Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG_BYTES`).
+pub(crate) const MIN_LONG_ELEMENTS: i64 = 16384;
 
 impl Mpi {
     /// `MPI_Send` and its modes.
@@ -20,7 +20,7 @@ impl Mpi {
         if mode == SendMode::Standard && self.checks_sends() {
             return self.send_checked(buffer, to);
         }
-        if buffer.1 >= MANY {
+        if buffer.1 >= MIN_LONG_ELEMENTS {
             return self.send_many(mode, buffer, to);
         }
         let mut guard = self.world();

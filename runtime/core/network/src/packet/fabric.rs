@@ -1,6 +1,6 @@
 //! What all shards of a network share and never change: cabling, routing, switching, links.
 
-use super::port::{FEW_KINDS, Fifo};
+use super::port::{Fifo, MAX_PORT_KINDS};
 use super::port_table::PortTable;
 use super::routing::Routing;
 use super::topology::{Neighbor, Topology};
@@ -253,7 +253,7 @@ impl PacketFabric {
         let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
         let port = PortTable::bytes(self.switching.lanes)
             + 12 * (classes - 1)
-            + u64::from(self.links.len() > usize::from(FEW_KINDS))
+            + u64::from(self.links.len() > usize::from(MAX_PORT_KINDS))
             + 8
             + if self.switching.wormhole.is_some() { 80 * lanes + 12 } else { 0 }
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };

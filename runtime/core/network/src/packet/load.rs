@@ -1,7 +1,7 @@
 //! What an adaptive routing sees of the ports around it.
 
 use super::fabric::PacketFabric;
-use super::port::{FEW_KINDS, Port, VcCredits, Waits};
+use super::port::{MAX_PORT_KINDS, Port, VcCredits, Waits};
 use super::port_table::PortTable;
 use super::slab::{LargePageSlab, NONE};
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ impl Ports {
     #[inline]
     pub(crate) fn kind(&self, port: u32) -> u8 {
         match self.ports[port].kind() {
-            FEW_KINDS => self.kinds[port as usize],
+            MAX_PORT_KINDS => self.kinds[port as usize],
             kind => kind,
         }
     }

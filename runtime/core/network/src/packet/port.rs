@@ -245,7 +245,7 @@ pub(crate) struct Port {
     pub(crate) usage: LinkCounters,
     /// End of the cable: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
-    /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY`
+    /// The kind of the link in the highest bits (see `MAX_PORT_KINDS`), and who waits, among the shard's: `NOBODY`
     /// if nobody does and no `Grant` is to come.
     waiting: u32,
 }
@@ -256,19 +256,19 @@ const HOLDS: u32 = 1 << 29;
 /// Kinds of links below this stand in their port, so that a packet loads no other line for them; of the
 /// others, which only networks from files have, a table knows. Three bits are left beside who waits, since no
 /// shard has more ports that can be waited for than `NOBODY`.
-pub(crate) const FEW_KINDS: u8 = 7;
+pub(crate) const MAX_PORT_KINDS: u8 = 7;
 const KIND_SHIFT: u32 = 29;
 const NOBODY: u32 = (1 << KIND_SHIFT) - 1;
 
 impl Port {
     pub(crate) fn new(end: u8, peer: u32, kind: u8, buffer: u32) -> Port {
         debug_assert!(peer < HOLDS);
-        let waiting = u32::from(kind.min(FEW_KINDS)) << KIND_SHIFT | NOBODY;
+        let waiting = u32::from(kind.min(MAX_PORT_KINDS)) << KIND_SHIFT | NOBODY;
         let cable = u32::from(end) << 30 | peer;
         Port { busy: 0, first_lane: VcCredits::new(buffer), usage: LinkCounters::default(), cable, waiting }
     }
 
-    /// Returns the kind of the link; `FEW_KINDS` if it stands in the table.
+    /// Returns the kind of the link; `MAX_PORT_KINDS` if it stands in the table.
     #[inline]
     pub(crate) fn kind(&self) -> u8 {
         (self.waiting >> KIND_SHIFT) as u8

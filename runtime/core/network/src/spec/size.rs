@@ -6,7 +6,7 @@ use crate::topology::Sizing;
 use std::fmt;
 
 /// The most endpoints of a network: their number, too, fits 32 bits.
-const MOST_ENDPOINTS: u64 = u32::MAX as u64;
+const MAX_ENDPOINTS: u64 = u32::MAX as u64;
 
 /// Size of a level, as specified.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Ve
     }
     let endpoints =
         sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)));
-    let endpoints = endpoints.filter(|&endpoints| endpoints <= MOST_ENDPOINTS).ok_or_else(too_large)?;
+    let endpoints = endpoints.filter(|&endpoints| endpoints <= MAX_ENDPOINTS).ok_or_else(too_large)?;
     match ranks {
         Some(ranks) if u64::from(ranks) > endpoints => Err(MachineError::new(format!(
             "the network '{specification}' has {endpoints} endpoints, too few for {ranks} ranks; \

@@ -4,7 +4,7 @@ use super::{HopStatistics, Method, Range};
 use crate::divisor::Divisor;
 
 /// The most dimensions of a mesh or torus: a hypercube of 2^32 endpoints.
-pub(super) const MOST_DIMENSIONS: usize = 32;
+pub(super) const MAX_DIMENSIONS: usize = 32;
 
 /// A box of endpoints. Endpoint numbers are row-major: the last dimension varies fastest.
 #[derive(Clone, Debug)]
@@ -52,9 +52,9 @@ impl Dimension {
 impl EndpointBox {
     /// `wrap` says for each dimension whether its ends are joined.
     pub(super) fn new(sides: &[u32], wrap: &[bool]) -> Result<EndpointBox, String> {
-        if sides.len() > MOST_DIMENSIONS {
+        if sides.len() > MAX_DIMENSIONS {
             return Err(format!(
-                "{} dimensions are more than the {MOST_DIMENSIONS} that are possible",
+                "{} dimensions are more than the {MAX_DIMENSIONS} that are possible",
                 sides.len()
             ));
         }

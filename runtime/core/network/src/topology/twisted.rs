@@ -5,7 +5,7 @@
 //! further (modulo its side). Links carry both ways. With all jumps 0 this is the torus.
 //!
 //! Such a network looks different from different places, so there is no formula for its hop counts and no
-//! table by offset. Up to `MOST_TABULATED` endpoints the exact distances are tabulated, a
+//! table by offset. Up to `MAX_TABULATED` endpoints the exact distances are tabulated, a
 //! row when first asked for; beyond, each pair is searched exactly over the seams (`anchors`) and the last
 //! pairs remembered. `search=bounded` is the paper's search instead.
 
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The largest network whose distances are tabulated: 32 MiB if every row is asked for.
-const MOST_TABULATED: u64 = 4096;
+const MAX_TABULATED: u64 = 4096;
 /// Endpoints looked at, at most, to estimate averages of a network too large for all pairs.
 const VISITS: u64 = 1 << 24;
 
@@ -138,7 +138,7 @@ impl Topology for Twisted {
             vec![1; sides.len()]
         };
         let bounded = options.get("search") == Some(&OptionValue::Word("bounded"));
-        let most = if bounded { bounded::MOST_DIMENSIONS } else { lattice::MOST_DIMENSIONS };
+        let most = if bounded { bounded::MAX_DIMENSIONS } else { lattice::MAX_DIMENSIONS };
         if sides.len() > most {
             let search = if bounded { " with search=bounded" } else { "" };
             return Err(format!(
@@ -149,7 +149,7 @@ impl Topology for Twisted {
         let lattice = Lattice::new(sides, &wrap, options.number("degree", 1), &jump);
         let search = match lattice.endpoints() {
             n if bounded => SearchMethod::Bounded(Arc::new(PairCache::new(n))),
-            n if n <= MOST_TABULATED => SearchMethod::Table((0..n).map(|_| OnceLock::new()).collect()),
+            n if n <= MAX_TABULATED => SearchMethod::Table((0..n).map(|_| OnceLock::new()).collect()),
             n => SearchMethod::Anchors(Arc::new(Anchors {
                 pairs: PairCache::new(n),
                 searches: AtomicU32::new(0),

@@ -5,7 +5,7 @@ use crate::node::{INLINE_BYTES, NIL};
 /// Maximum number of operations in the batch.
 // A processor has ten to twenty misses under way at a time: more in a row gain nothing, and the row stays in
 // the nearest cache.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_OPERATIONS: usize = 32;
 
 /// Permission of an operation to join the batch, by how long its buffer stays unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,10 +62,10 @@ pub(crate) struct Pair {
 /// Operations that the mounted rank has started and that are not done, in the order of its calls.
 #[derive(Default)]
 pub struct Batch {
-    pub(super) operations: [Operation; MOST],
+    pub(super) operations: [Operation; MAX_OPERATIONS],
     pub(super) count: usize,
     /// Pairs of a receive and its message that match while the operations are done.
-    pub(crate) pairs: [Pair; MOST],
+    pub(crate) pairs: [Pair; MAX_OPERATIONS],
 }
 
 impl Batch {

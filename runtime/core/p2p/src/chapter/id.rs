@@ -7,7 +7,7 @@ pub struct ChapterId(pub u8);
 
 impl ChapterId {
     /// Chapters that can be told apart between processes.
-    pub const MOST: u8 = 15;
+    pub const COUNT: u8 = 15;
 }
 
 /// Identifier of an operation within its chapter, which alone interprets it.

@@ -9,7 +9,7 @@ use engine::Time;
 use matcher::Matcher;
 
 /// Requests of a call beyond which what it will look at is asked for ahead, and how far.
-const MANY: u32 = 64;
+const MIN_PREFETCHED: u32 = 64;
 const AHEAD: u32 = 8;
 
 impl Requests {
@@ -85,7 +85,7 @@ impl Completing<'_> {
         self.ranks[me].waiting = 0;
         let mut receives = 0;
         // Of a long array the nodes are in no cache near.
-        let ahead = if requests.count > MANY { AHEAD } else { requests.count };
+        let ahead = if requests.count > MIN_PREFETCHED { AHEAD } else { requests.count };
         for index in 0..requests.count {
             let handle = requests.get(index);
             if index + ahead < requests.count
@@ -149,7 +149,7 @@ impl Completing<'_> {
             self.ranks[me].waiting = 0;
             return Err(failure);
         }
-        if requests.count > MANY {
+        if requests.count > MIN_PREFETCHED {
             self.matcher.reorder_free();
         }
         let waiting = &mut self.ranks[me].waiting;

@@ -27,7 +27,7 @@ pub enum Known<W> {
 }
 
 /// From so many regions on it is kept where requests' regions begin; up to that they are looked through.
-const MANY: usize = 64;
+const MIN_INDEXED: usize = 64;
 
 /// The operations of a rank that it has requests for, and who (`W`) made them.
 // A message has one region without gaps, and its request is completed in the order in which it was made:
@@ -39,7 +39,7 @@ pub struct Pending<W> {
     /// A bit for each request that regions of the index may be all of: a new request whose bit is not there
     /// is that of no other.
     seen: u64,
-    /// First byte of each region that is the only one of its request, by request, once there were [`MANY`].
+    /// First byte of each region that is the only one of its request, by request, once there were [`MIN_INDEXED`].
     places: Option<FxHashMap<usize, usize>>,
 }
 
@@ -63,7 +63,7 @@ impl<W: Copy> Pending<W> {
             self.seen = 0;
         }
         if self.seen & bit(request) != 0
-            || self.index.live() >= MANY
+            || self.index.live() >= MIN_INDEXED
             || self.places.is_some()
             || !self.operations.is_empty()
         {
@@ -81,7 +81,7 @@ impl<W: Copy> Pending<W> {
         if self.seen & bit(request) != 0 || self.operations.contains_key(&request) {
             self.remove_any(request);
         }
-        if self.index.live() >= MANY && self.places.is_none() {
+        if self.index.live() >= MIN_INDEXED && self.places.is_none() {
             let all = self.index.iter().filter(|entry| entry.what != What::Kept);
             self.places = Some(all.map(|entry| (entry.request, entry.first)).collect());
         }

@@ -70,7 +70,7 @@ impl Kind {
             Kind::Launched => 8,
             Kind::Landed => 9,
             Kind::Chapter(chapter, kind) => {
-                debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
+                debug_assert!(chapter.0 < ChapterId::COUNT && kind < KINDS);
                 (chapter.0 + 1) * KINDS + kind
             }
         }
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_record_is_told_apart() {
-        let chapters = (0..ChapterId::MOST)
+        let chapters = (0..ChapterId::COUNT)
             .flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
         for kind in [
             Kind::Message,

@@ -37,7 +37,7 @@ impl Status {
 }
 
 /// Null handles after which there may be many, and handles that are looked at in one step then.
-const FEW: u32 = 4;
+const MAX_STEPPED: u32 = 4;
 const AT_ONCE: u32 = 32;
 
 /// The program's array of request handles.
@@ -117,7 +117,7 @@ impl RequestArray {
         let mut index = from;
         while index < self.count && self.get(index) == handle::REQUEST_NULL {
             index += 1;
-            if index == from + FEW {
+            if index == from + MAX_STEPPED {
                 index = self.behind_long_nulls(index);
             }
         }

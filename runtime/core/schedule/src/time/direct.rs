@@ -15,19 +15,19 @@ struct Latencies<'a, C> {
 }
 
 /// Lengths of which the time is kept.
-const SHORT: u64 = 4096;
+const MAX_TABULATED_BYTES: u64 = 4096;
 
 impl<C: Costs> Latencies<'_, C> {
     #[inline]
     fn of(&mut self, from: u32, to: u32, bytes: u64) -> u64 {
-        if from != to && bytes < SHORT {
+        if from != to && bytes < MAX_TABULATED_BYTES {
             if let Some(&known) = self.known.get(bytes as usize)
                 && known != u64::MAX
             {
                 return known;
             }
             if let Some(span) = self.costs.uniform(bytes) {
-                self.known.resize(SHORT as usize, u64::MAX);
+                self.known.resize(MAX_TABULATED_BYTES as usize, u64::MAX);
                 self.known[bytes as usize] = span;
                 return span;
             }

@@ -11,7 +11,7 @@ use mpi::comm::Consecutive;
 use mpi::envelope::Envelope;
 use mpi::error::Result;
 use mpi::handle::{self, REQUEST_NULL};
-use mpi::volley::{self, MOST};
+use mpi::volley::{self, MAX_MESSAGES};
 
 /// The value instead of a number of requests for a batched exchange without requests: it ends with an
 /// `MPI_Recv`.
@@ -20,14 +20,14 @@ const RECEIVES: usize = usize::MAX;
 /// Data of a batched exchange that the workload fills in before the exchange is made.
 pub(super) struct Told {
     /// With whom its messages are: the other rank, of sends among all.
-    others: [u32; MOST],
+    others: [u32; MAX_MESSAGES],
     /// Computation of the rank before each call of the exchange.
     computed: Vec<Span>,
 }
 
 impl Default for Told {
     fn default() -> Told {
-        Told { others: [0; MOST], computed: Vec::new() }
+        Told { others: [0; MAX_MESSAGES], computed: Vec::new() }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::position::{Lead, Position, Step};
 use super::ready::{Ready, Waiting};
 use crate::call::{Start, Starts, Volley};
-use mpi::volley::MOST;
+use mpi::volley::MAX_MESSAGES;
 use std::rc::Rc;
 use trace::trace::Cell;
 
@@ -109,7 +109,7 @@ fn from(steps: &[Step], ready: &[Option<Ready>], waits: &[Option<Waiting>], begi
         }
         starts.push(ready.start(0));
         others.push((ready.rank, what != Starts::Irecvs));
-        *comm.get_or_insert(ready.comm) == ready.comm && starts.len() <= MOST
+        *comm.get_or_insert(ready.comm) == ready.comm && starts.len() <= MAX_MESSAGES
     };
     let (mut at, mut goes_round) = (begin, false);
     let (function, requests) = loop {

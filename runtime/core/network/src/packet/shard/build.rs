@@ -10,7 +10,7 @@ use crate::packet::event::{PLACES, PacketEvent};
 use crate::packet::fabric::{Classes, PacketFabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
-use crate::packet::port::{FEW_KINDS, Fifo, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{Fifo, MAX_PORT_KINDS, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::port_table::PortTable;
 use crate::packet::runs::RunLengths;
 use crate::packet::slab::{LargePageSlab, NONE};
@@ -112,7 +112,7 @@ impl ShardBuilder<'_> {
         let count = first_interface as usize + endpoints.len();
         assert!((count as u64) < PLACES, "the specification's check bounds the number of ports");
         let mut others = Vec::new();
-        let has_table = fabric.links.len() > usize::from(FEW_KINDS);
+        let has_table = fabric.links.len() > usize::from(MAX_PORT_KINDS);
         let mut kinds = Vec::with_capacity(if has_table { count } else { 0 });
         let ports = routers.iter().flat_map(|&router| (0..stride).map(move |port| (router, port)));
         let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut others));

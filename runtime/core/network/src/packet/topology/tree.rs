@@ -6,7 +6,7 @@ use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
-const FEW_SWITCHES: u32 = 1024;
+const MAX_TABULATED_SWITCHES: u32 = 1024;
 
 /// One level of switches, counted from 1 at the endpoints.
 struct SwitchLevel {
@@ -81,7 +81,7 @@ impl FatTree {
             endpoints: endpoints as u32,
             routers: base as u32,
         };
-        if this.routers <= FEW_SWITCHES {
+        if this.routers <= MAX_TABULATED_SWITCHES {
             this.places = (0..this.routers)
                 .map(|router| this.place(router))
                 .map(|(level, block, _)| (level as u32, block))

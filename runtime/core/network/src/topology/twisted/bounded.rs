@@ -1,10 +1,10 @@
 //! The search of the network model paper (section IV.A.5): depth first, each dimension traversed at most
 //! once.
 
-use super::lattice::{Lattice, MOST_DIMENSIONS as MOST, Place, TravelDirection};
+use super::lattice::{Lattice, MAX_DIMENSIONS as LATTICE_DIMENSIONS, Place, TravelDirection};
 
 /// The search looks at up to `d! * 2^d` paths of `d` dimensions.
-pub(super) const MOST_DIMENSIONS: usize = 6;
+pub(super) const MAX_DIMENSIONS: usize = 6;
 
 /// Returns the fewest hops of a path that travels along each dimension at most once, in any order and either
 /// way, wrapping or not, until that dimension's coordinate is the destination's. Cheapest
@@ -31,7 +31,7 @@ impl BoundedSearch<'_> {
             self.best = self.best.min(hops);
             return;
         }
-        let mut steps = [(u32::MAX, 0, TravelDirection::Up); 2 * MOST];
+        let mut steps = [(u32::MAX, 0, TravelDirection::Up); 2 * LATTICE_DIMENSIONS];
         let mut count = 0;
         for k in (0..self.lattice.dimensions.len()).filter(|k| left >> k & 1 == 1) {
             for way in [TravelDirection::Up, TravelDirection::Down] {

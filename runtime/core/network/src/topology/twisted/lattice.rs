@@ -4,10 +4,10 @@ use crate::divisor::Divisor;
 use std::sync::OnceLock;
 
 /// The most dimensions of a twisted torus.
-pub(super) const MOST_DIMENSIONS: usize = 8;
+pub(super) const MAX_DIMENSIONS: usize = 8;
 
 /// Coordinates; those beyond the network's dimensions are 0.
-pub(super) type Place = [u32; MOST_DIMENSIONS];
+pub(super) type Place = [u32; MAX_DIMENSIONS];
 
 /// A direction of travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ struct Adjacency {
 }
 
 /// The largest network whose neighbours are listed: at most 4 MiB.
-const MOST_LISTED: u64 = 1 << 16;
+const MAX_LISTED: u64 = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatticeDimension {
@@ -155,7 +155,7 @@ impl Lattice {
 
     /// Hops from `source` to every endpoint.
     pub(super) fn distances(&self, source: u32) -> Vec<u32> {
-        if self.endpoints > MOST_LISTED {
+        if self.endpoints > MAX_LISTED {
             return self
                 .breadth_first(source, |endpoint, visit| self.neighbours(&self.place(endpoint), visit));
         }

@@ -12,12 +12,12 @@
 //!   most (L * max(1, J) - offset) / 2 places beyond its ends. Where that keeps it inside, it is a path of
 //!   the torus; where it may not, its length is a lower bound still.
 
-use super::lattice::{Lattice, MOST_DIMENSIONS, Place, TravelDirection};
+use super::lattice::{Lattice, MAX_DIMENSIONS, Place, TravelDirection};
 use crate::divisor::Divisor;
 use std::collections::VecDeque;
 
 /// Steps of breadth-first search that the tables may take, each: some tenths of a second.
-const MOST_STEPS: u64 = 1 << 23;
+const MAX_STEPS: u64 = 1 << 23;
 
 /// The two tables.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Oracle {
         if long.target == r
             || reach >= side
             || longest >= u64::from(u16::MAX)
-            || steps.iter().any(|&steps| steps > MOST_STEPS)
+            || steps.iter().any(|&steps| steps > MAX_STEPS)
         {
             return None;
         }
@@ -141,7 +141,7 @@ impl Oracle {
 
     /// Links from a place in the section: to which, and how far along the strip.
     fn strip_links(&self, lattice: &Lattice, r: usize, within: usize) -> Vec<(usize, isize)> {
-        let here: Place = lattice.place::<MOST_DIMENSIONS>(self.endpoint(within, 0));
+        let here: Place = lattice.place::<MAX_DIMENSIONS>(self.endpoint(within, 0));
         let mut links = Vec::new();
         let mut link = |mut place: Place, offset| {
             place[r] = 0;

@@ -81,6 +81,8 @@ while [ "$(date +%s)" -lt "$end" ]; do
             fattree:m=8,n=3,l=10ns,level=packet \
         fattree:m=4,n=2,l=10ns,level=packet/star:4,l=1us,b=1Gbps \
             torus:4x4,l=20ns,b=1Gbps,flowmin=0,level=flow \
+        'mesh:4x4,l=20ns,b=1Gbps,flowmin=64,window=99,share=latency,bfactor=0.7;512:1,lfactor=2,level=flow' \
+            torus:4x4,l=20ns,b=1Gbps,flowmin=0,core=fatpipe,level=flow \
         fattree:m=4,n=2,l=10ns,flowmin=64,level=flow/star:4,l=1us,b=1Gbps \
         'star:l=1us,b=10Gbps,nic=10Gbps,rate=1M,flowmin=64,o=0.3us;64:1us@1GB/s,delay=0.1us/'\
 'star:4,l=100ns,b=40Gbps,mem=4GB/s' \

@@ -325,7 +325,7 @@ impl Paths for LevelPaths {
             Some(loopback) => (bound.and_then(|bound| loopback.bound(bound)), loopback.work(bytes)),
             None => (bound, bytes),
         };
-        Route { latency, routers: u32::from(first != last), bound, work }
+        Route { latency, routers: u32::from(first != last), bound, weight: 1, work }
     }
 
     fn links(&self) -> &[u32] {

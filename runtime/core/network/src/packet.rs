@@ -37,7 +37,7 @@ mod usage;
 
 pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::PacketFabric;
-pub(crate) use flow::{FlowNetwork, Paths, Route, Routes};
+pub(crate) use flow::{FlowNetwork, Paths, Route};
 pub use histogram::OctaveHistogram;
 pub use network::PacketNetwork;
 pub use over_time::LinkSeries;

@@ -16,7 +16,7 @@ use crate::model::Shared;
 use crate::packet::report::each_link;
 use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
 use crate::packet::shard::{Feed, Shard, ShardAssignment, build};
-use crate::packet::{FlowNetwork, PacketFabric, PacketSpec, Routes, Statistics};
+use crate::packet::{FlowNetwork, PacketFabric, PacketSpec, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::{Span, Time};
 use generator::Generator;
@@ -164,7 +164,7 @@ impl TrafficRun {
         if self.threads == 0 || self.threads > 256 {
             return Err(format!("--threads {} is not between 1 and 256", self.threads).into());
         }
-        if self.threads > 1 && self.spec.flow_min().is_some() {
+        if self.threads > 1 && self.spec.is_of_flows() {
             return Err("level=flow runs on one thread; leave --threads out".to_owned().into());
         }
         if self.threads > 1 && fabric.switching.wormhole.is_some() {
@@ -216,7 +216,7 @@ impl TrafficRun {
             Arc::new(job_of)
         });
         // A message without bytes is a packet, and so is a flow.
-        let packets = if self.spec.flow_min().is_some() { 1 } else { self.size.div_ceil(payload).max(1) };
+        let packets = if self.spec.is_of_flows() { 1 } else { self.size.div_ceil(payload).max(1) };
         let packets = u32::try_from(packets).map_err(|_| {
             format!("--size {} makes more than 2^32 packets of a message; raise packet=", self.size)
         })?;
@@ -227,9 +227,9 @@ impl TrafficRun {
         }
         // An interface sends ahead what it has credit for.
         let ahead = u64::from(fabric.switching.buffer) * u64::from(fabric.switching.lanes);
-        let last = match self.spec.flow_min() {
-            Some(_) => u64::MAX,
-            None => fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?,
+        let last = match self.spec.is_of_flows() {
+            true => u64::MAX,
+            false => fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?,
         };
         let destinations =
             jobs.iter().map(|job| self.destinations(job, &fabric).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -253,8 +253,8 @@ impl TrafficRun {
     /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the
     /// threads.
     pub fn run(&self, progress: Progress<'_>) -> Result<TrafficReport, TrafficError> {
-        if let Some(flow_min) = self.spec.flow_min() {
-            return self.run_flows(flow_min, progress);
+        if self.spec.is_of_flows() {
+            return self.run_flows(progress);
         }
         let started = Instant::now();
         let prepared = self.prepare()?;
@@ -279,13 +279,12 @@ impl TrafficRun {
     }
 
     /// Runs it at the flow level, on one thread.
-    fn run_flows(&self, flow_min: u64, progress: Progress<'_>) -> Result<TrafficReport, TrafficError> {
+    fn run_flows(&self, progress: Progress<'_>) -> Result<TrafficReport, TrafficError> {
         let started = Instant::now();
         let prepared = self.prepare()?;
         let all = ShardAssignment::new(&prepared.fabric, 1).endpoints.pop().unwrap_or_default();
         let mut feed = Generator::new(self, &prepared, &all);
-        let mut network =
-            FlowNetwork::new(Routes::new(&prepared.fabric), flow_min, prepared.statistics.clone());
+        let mut network = FlowNetwork::over(&prepared.fabric, prepared.statistics.clone());
         let built = Instant::now();
         let cpu = thread_seconds();
         let (mut offers, mut delivered, mut events, mut id) = (Vec::new(), Vec::new(), 0u64, 0u64);

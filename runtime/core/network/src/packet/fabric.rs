@@ -1,5 +1,6 @@
 //! What all shards of a network share and never change: cabling, routing, switching, links.
 
+use super::flow::FlowOptions;
 use super::port::{Fifo, MAX_PORT_KINDS};
 use super::port_table::PortTable;
 use super::routing::Routing;
@@ -148,6 +149,8 @@ pub(crate) struct PacketFabric {
     pub(crate) ejection: Option<u8>,
     /// Ports of a router in the numbering of ports.
     pub(crate) stride: Divisor,
+    /// The rules of flows, at their level.
+    pub(crate) flow: FlowOptions,
 }
 
 impl PacketFabric {
@@ -316,14 +319,20 @@ impl PacketFabric {
     }
 
     /// Returns the time of a flow of `bytes` bytes over `kinds` of links with no other flow in the network,
-    /// in picoseconds: the latencies of links and routers, and its bytes at the slowest link.
+    /// in picoseconds: the latencies of links and routers, and its bytes at the slowest link or its bound.
     pub(crate) fn alone_as_flow(&self, bytes: u64, kinds: &[u8]) -> u64 {
         let links = || kinds.iter().map(|&kind| &self.links[usize::from(kind)]);
         let latency = links().fold(0u64, |sum, link| sum.saturating_add(link.latency.as_ps()));
         let routers = self.switching.router.saturating_mul(kinds.len().saturating_sub(1) as u64);
-        latency
-            .saturating_add(routers)
-            .saturating_add(links().map(|link| link.span(bytes)).max().unwrap_or(0))
+        let latency = self.flow.latency(latency.saturating_add(routers), bytes);
+        let slowest = links().map(|link| link.span(bytes)).max().unwrap_or(0);
+        let windowed = match self.flow.window.filter(|_| bytes >= self.flow.min) {
+            // A window each round trip.
+            Some(window) => (u128::from(latency) * 2 * u128::from(bytes)).div_ceil(u128::from(window)),
+            None => 0,
+        };
+        let windowed = u64::try_from(windowed).unwrap_or(u64::MAX);
+        latency.saturating_add(self.flow.span(slowest, bytes).max(windowed))
     }
 
     /// Returns the zero-load time of the smallest packet to `endpoint` from another, at least.

@@ -6,6 +6,7 @@
 //! bytes are no flows: they wait for each other in the interfaces that they leave and enter, and take
 //! nothing from flows.
 
+mod options;
 mod paths;
 mod report;
 mod routes;
@@ -19,10 +20,12 @@ use crate::message::{Delivered, Endpoint, Message};
 use crate::model::{Interfaces, Shared};
 use engine::{Span, Time};
 use flow::{FlowId, Flows};
+pub(crate) use options::{FlowOptions, SizeFactors};
 pub(crate) use paths::{Paths, Route};
-pub(crate) use routes::Routes;
+use routes::Routes;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 /// Bytes that a port takes, about.
 const PORT_BYTES: u64 = 300;
@@ -119,6 +122,13 @@ impl<T> Queue<T> {
     }
 }
 
+impl FlowNetwork<Routes> {
+    /// Returns a network of these routers and links without messages. Counts go to `statistics`.
+    pub(crate) fn over(fabric: &Arc<PacketFabric>, statistics: Statistics) -> FlowNetwork<Routes> {
+        FlowNetwork::new(Routes::new(fabric), fabric.flow.min, statistics)
+    }
+}
+
 impl<P: Paths> FlowNetwork<P> {
     /// Returns the network without messages. Messages are flows from `flow_min` bytes on. Counts go to
     /// `statistics`.
@@ -189,14 +199,14 @@ impl<P: Paths> FlowNetwork<P> {
 
     /// Starts a message whose time has come.
     fn start(&mut self, at: u64, message: &Message) {
-        let Route { latency, routers, bound, work } = self.paths.find(message, at);
+        let Route { latency, routers, bound, weight, work } = self.paths.find(message, at);
         for &link in self.paths.links() {
             self.carried[link as usize] += work;
         }
         let (source, destination, bytes) = (message.source.0, message.destination.0, message.bytes);
         let under = FlowMessage { id: message.id, created: at, bytes, latency, source, destination, routers };
         if bytes > 0 && bytes >= self.flow_min {
-            let flow = self.flows.start(self.paths.limited(), 1, bound, work);
+            let flow = self.flows.start(self.paths.limited(), weight, bound, work);
             let index = flow.0 as usize;
             if index >= self.messages.len() {
                 self.messages.resize(index + 1, FlowMessage::default());

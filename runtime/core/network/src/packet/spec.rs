@@ -7,7 +7,7 @@ pub(crate) mod specified;
 
 use super::fabric::{LinkKind, PacketFabric, Switching};
 use super::failures::{DegradedTopology, Failures};
-use super::flow::{FlowNetwork, Routes};
+use super::flow::{FlowNetwork, FlowOptions};
 use super::routing::Routing;
 use super::statistics::Statistics;
 use super::topology::shortest::Shortest;
@@ -85,12 +85,12 @@ impl PacketSpec {
 
     /// Returns the level of detail: `packet` or `flow`.
     pub(crate) fn level(&self) -> &'static str {
-        if self.flow_min().is_some() { "flow" } else { "packet" }
+        if self.is_of_flows() { "flow" } else { "packet" }
     }
 
-    /// Returns the bytes from which on a message is a flow, if this network is one of flows.
-    pub(crate) fn flow_min(&self) -> Option<u64> {
-        self.common.flow_min
+    /// Returns `true` if this network is one of flows.
+    pub(crate) fn is_of_flows(&self) -> bool {
+        self.common.flow.is_some()
     }
 
     /// Returns the MPI library's own time for messages that pass the network.
@@ -132,11 +132,9 @@ impl PacketSpec {
     /// Says what is impossible, or how much memory it would need.
     pub(crate) fn interfaces(&self, ranks: u64) -> Result<Box<dyn Interfaces + Send>, MachineError> {
         let fabric = self.fabric_for(ranks)?;
-        Ok(match self.flow_min() {
-            Some(flow_min) => {
-                Box::new(FlowNetwork::new(Routes::new(&fabric), flow_min, Statistics::of_flows()))
-            }
-            None => Box::new(PacketNetwork::new(fabric)),
+        Ok(match self.is_of_flows() {
+            true => Box::new(FlowNetwork::over(&fabric, Statistics::of_flows())),
+            false => Box::new(PacketNetwork::new(fabric)),
         })
     }
 
@@ -197,7 +195,7 @@ impl PacketSpec {
             }
         }
         let routing = self.routing(&mut built)?;
-        if self.flow_min().is_some() {
+        if self.is_of_flows() {
             return self.assemble_flows(built, routing);
         }
         let mut switching = self.common.switching.clone();
@@ -271,7 +269,7 @@ impl PacketSpec {
         let mut names: Vec<&str> = own.routings.iter().map(|r| r.name()).collect();
         names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
         // A flow has one path from its start on, so that a routing by load is not the default.
-        let default = if self.flow_min().is_some() { "minimal" } else { self.kind.default_routing() };
+        let default = if self.is_of_flows() { "minimal" } else { self.kind.default_routing() };
         let name = wanted.unwrap_or(default);
         if !names.contains(&name) {
             return Err(MachineError::new(format!(
@@ -309,6 +307,14 @@ impl PacketSpec {
         }
         let fabric = self.join(built, routing, Switching { lanes: 1, ..self.common.switching.clone() });
         super::flow::check_size(&fabric, available_memory())?;
+        if fabric.flow.by_latency {
+            let endpoints = 0..fabric.topology.endpoints();
+            if endpoints.into_iter().any(|endpoint| fabric.nearest_latency(endpoint) == 0) {
+                return Err(MachineError::new(
+                    "share=latency needs a latency between any two endpoints; give l= or router= above 0",
+                ));
+            }
+        }
         Ok(fabric)
     }
 
@@ -362,6 +368,7 @@ impl PacketSpec {
             injection,
             ejection,
             stride,
+            flow: self.common.flow.clone().unwrap_or_else(|| FlowOptions::new(0)),
         }
     }
 }

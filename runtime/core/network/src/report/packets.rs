@@ -160,9 +160,9 @@ pub(super) fn report(
     let way = farthest(&fabric);
     let switching = &fabric.switching;
     let zero_load = |&payload: &u32| {
-        let alone = match network.flow_min() {
-            Some(_) => fabric.alone_as_flow(payload.into(), &way),
-            None => fabric.alone(switching.wire(payload), &way),
+        let alone = match network.is_of_flows() {
+            true => fabric.alone_as_flow(payload.into(), &way),
+            false => fabric.alone(switching.wire(payload), &way),
         };
         let costs = network.delay().time(payload.into()) + network.service().time(payload.into()) * 2;
         (u64::from(payload), alone.saturating_add(costs.as_ps()))

@@ -17,6 +17,8 @@ pub(crate) struct Route {
     pub(crate) work: u64,
     /// The most that one message gets, where that is less than every link of the path has.
     pub(crate) bound: Option<Capacity>,
+    /// The flow's weight where it shares a link.
+    pub(crate) weight: u32,
 }
 
 /// Finds the paths of messages over numbered links.

@@ -1,6 +1,6 @@
 //! The path that a message takes, by the packet level's routing.
 
-use super::{Paths, Route, report};
+use super::{FlowOptions, Paths, Route, report};
 use crate::message::{Endpoint, Message};
 use crate::packet::fabric::PacketFabric;
 use crate::packet::load::{PortLoads, Ports};
@@ -29,9 +29,12 @@ pub(crate) struct Routes {
     idle: Ports,
     behind: Vec<Behind>,
     kinds: Vec<u8>,
-    /// For each kind of link, `true` if bytes take time on it.
-    is_limited: Vec<bool>,
+    /// The bandwidth of each kind of link; `None` if bytes take no time on it.
+    capacities: Vec<Option<Capacity>>,
     are_all_limited: bool,
+    options: FlowOptions,
+    /// The least latency between two endpoints, in picoseconds, where weights go by it.
+    nearest: u64,
     /// Order of the kinds by bandwidth, the slowest first.
     slowness: Vec<u8>,
     first_interface: u32,
@@ -65,7 +68,12 @@ impl Routes {
             behind.push(Behind { router, input });
             kinds.push(fabric.injection_link(endpoint));
         }
-        let is_limited: Vec<bool> = fabric.links.iter().map(|link| link.capacity().is_some()).collect();
+        let capacities: Vec<Option<Capacity>> = fabric.links.iter().map(|link| link.capacity()).collect();
+        let options = fabric.flow.clone();
+        let nearest = match options.by_latency {
+            true => (0..topology.endpoints()).map(|endpoint| fabric.nearest_latency(endpoint)).min(),
+            false => None,
+        };
         let mut order: Vec<usize> = (0..fabric.links.len()).collect();
         order.sort_by(|&a, &b| {
             let bits = |kind: usize| fabric.links[kind].bandwidth.as_bits_per_second();
@@ -83,8 +91,10 @@ impl Routes {
             idle,
             behind,
             kinds,
-            are_all_limited: is_limited.iter().all(|&is| is),
-            is_limited,
+            are_all_limited: capacities.iter().all(Option::is_some),
+            capacities,
+            nearest: nearest.unwrap_or(0),
+            options,
             slowness,
             first_interface,
             // A detour may come back by a link that it has passed.
@@ -94,6 +104,11 @@ impl Routes {
             slowest: 0,
             fabric: fabric.clone(),
         }
+    }
+
+    /// Returns `true` if flows share other links than those of their paths.
+    fn needs_limited(&self) -> bool {
+        self.may_repeat || !self.are_all_limited || self.options.fat_core
     }
 
     /// Returns the kind of the link behind a port.
@@ -108,14 +123,13 @@ impl Paths for Routes {
     }
 
     fn nearest_latency(&self, to: Endpoint) -> Span {
-        Span::from_ps(self.fabric.nearest_latency(to.0))
+        self.options.least_latency(Span::from_ps(self.fabric.nearest_latency(to.0)))
     }
 
     fn capacities(&self) -> Vec<Capacity> {
-        let of_kinds: Vec<Option<Capacity>> = self.fabric.links.iter().map(|link| link.capacity()).collect();
         let other =
-            of_kinds.iter().flatten().next().copied().unwrap_or(Capacity { bytes: 1, picoseconds: 1 });
-        self.kinds.iter().map(|&kind| of_kinds[usize::from(kind)].unwrap_or(other)).collect()
+            self.capacities.iter().flatten().next().copied().unwrap_or(Capacity { bytes: 1, picoseconds: 1 });
+        self.kinds.iter().map(|&kind| self.capacities[usize::from(kind)].unwrap_or(other)).collect()
     }
 
     fn find(&mut self, message: &Message, at: u64) -> Route {
@@ -123,14 +137,14 @@ impl Paths for Routes {
         let fabric = &*self.fabric;
         let mut packet = Packet::new(source, destination, 1, at, 0);
         let mut port = self.first_interface + source;
-        let (mut latency, mut slowest) = (0u64, self.kinds[port as usize]);
+        let (mut latency, mut slowest, mut narrowest) = (0u64, self.kinds[port as usize], 0);
         self.ports.clear();
         loop {
             self.ports.push(port);
             let kind = self.kinds[port as usize];
             latency = latency.saturating_add(fabric.links[usize::from(kind)].latency.as_ps());
             if self.slowness[usize::from(kind)] < self.slowness[usize::from(slowest)] {
-                slowest = kind;
+                (slowest, narrowest) = (kind, self.ports.len() - 1);
             }
             let Behind { router, input } = self.behind[port as usize];
             if router == NONE {
@@ -144,16 +158,24 @@ impl Paths for Routes {
             port = base + fabric.routing.route(&here, &mut packet).port;
         }
         let routers = self.ports.len() as u32 - 1;
-        if self.may_repeat || !self.are_all_limited {
+        if self.needs_limited() {
             self.limited.clear();
-            for &port in &self.ports {
-                if self.is_limited[usize::from(self.kinds[port as usize])] && !self.limited.contains(&port) {
+            for (hop, &port) in self.ports.iter().enumerate() {
+                let is_shared = !self.options.fat_core || hop == 0 || hop + 1 == self.ports.len();
+                if is_shared && self.capacities[self.kind(port)].is_some() && !self.limited.contains(&port) {
                     self.limited.push(port);
                 }
             }
         }
         self.slowest = slowest;
-        Route { latency, routers, bound: None, work: message.bytes }
+        let path = self.capacities[usize::from(slowest)];
+        // An interface that is the slowest bounds the flow itself.
+        let is_inside = narrowest > 0 && narrowest + 1 < self.ports.len();
+        let fat = path.filter(|_| self.options.fat_core && is_inside);
+        let bytes = message.bytes;
+        let latency = self.options.latency(latency, bytes);
+        let bound = self.options.bound(bytes, latency, path, fat);
+        Route { latency, routers, bound, weight: self.options.weight(latency, self.nearest), work: bytes }
     }
 
     fn links(&self) -> &[u32] {
@@ -161,7 +183,7 @@ impl Paths for Routes {
     }
 
     fn limited(&self) -> &[u32] {
-        if self.may_repeat || !self.are_all_limited { &self.limited } else { &self.ports }
+        if self.needs_limited() { &self.limited } else { &self.ports }
     }
 
     fn ends(&self) -> (u32, u32) {
@@ -173,7 +195,7 @@ impl Paths for Routes {
     }
 
     fn slowest_span(&self, bytes: u64) -> u64 {
-        self.fabric.links[usize::from(self.slowest)].span(bytes)
+        self.options.span(self.fabric.links[usize::from(self.slowest)].span(bytes), bytes)
     }
 
     fn span(&self, link: u32, bytes: u64) -> u64 {

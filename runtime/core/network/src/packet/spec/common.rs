@@ -4,8 +4,9 @@ use super::parameters::{KeyedValues, Wrong};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::packet::fabric::{Classes, LinkKind, Switching, Worm};
+use crate::packet::flow::{FlowOptions, SizeFactors};
 use crate::rails::RailSettings;
-use crate::spec::{MAX_INTERFACES, Rail, nearest};
+use crate::spec::{MAX_INTERFACES, Rail, did_you_mean, nearest};
 use engine::Span;
 
 /// Parameters that every topology accepts.
@@ -27,8 +28,8 @@ pub(super) struct TopologyParameters {
     /// `Some(true)` if interfaces serve flows in turn, `None` if the specification leaves it open.
     pub(super) round_robin: Option<bool>,
     pub(super) switching: Switching,
-    /// At the flow level, the bytes from which on a message is a flow.
-    pub(super) flow_min: Option<u64>,
+    /// The rules of flows, at their level.
+    pub(super) flow: Option<FlowOptions>,
     /// The interfaces of nodes, if they have several.
     pub(super) rails: Option<RailSettings>,
 }
@@ -41,14 +42,16 @@ pub(crate) const FLOW_MIN: u32 = 4096;
 const MAX_WIRED_NODES: u32 = 1 << 20;
 
 /// The common keys that mean something at the flow level, and those of topologies that do not.
-const KEYS_OF_FLOWS: [&str; 14] = [
-    "l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin", "nics",
-    "rail", "wired",
+const KEYS_OF_FLOWS: [&str; 19] = [
+    "l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin", "window",
+    "share", "core", "bfactor", "lfactor", "nics", "rail", "wired",
 ];
+/// Those of them that mean nothing to packets.
+const KEYS_OF_FLOWS_ALONE: [&str; 6] = ["flowmin", "window", "share", "core", "bfactor", "lfactor"];
 const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 31] = [
+pub const COMMON_KEYS: [(&str, &str); 36] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -100,6 +103,11 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
         "with level=flow, bytes from which on a message is a flow; shorter ones wait in interfaces alone \
          (4KiB)",
     ),
+    ("window", "with level=flow, bytes of a flow under way: it gets this a round trip at most (no bound)"),
+    ("share", "with level=flow, even: flows share links evenly; latency: in inverse proportion to it (even)"),
+    ("core", "with level=flow, shared; fatpipe: each flow has all of the links between routers (shared)"),
+    ("bfactor", "with level=flow, the part of the bandwidth that a message has, by size: 0.9;64KiB:1 (1)"),
+    ("lfactor", "with level=flow, factor of the latency by size of a message: 2;64KiB:1 (1)"),
     ("nics", "under MPI, interfaces of a node, each an endpoint of the network (1)"),
     ("rail", "with nics, the interface of a message: rank, socket, peer or stripe (rank)"),
     (
@@ -111,7 +119,7 @@ pub const COMMON_KEYS: [(&str, &str); 31] = [
 /// Reads their values; `default_routing` is that of networks that name none. The error names the key that is
 /// wrong.
 pub(super) fn common(parameters: &KeyedValues, default_routing: &str) -> Result<TopologyParameters, Wrong> {
-    let flow_min = flow_min(parameters)?;
+    let flow = flow_options(parameters)?;
     let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
     let lanes = parameters.number("vcs")?;
     if let Some(lanes @ (0 | 129..)) = lanes {
@@ -130,7 +138,7 @@ pub(super) fn common(parameters: &KeyedValues, default_routing: &str) -> Result<
         service: by_size(parameters, "o")?,
         round_robin: interface_queue(parameters)?,
         switching: switching(parameters, bandwidth)?,
-        flow_min,
+        flow,
         rails: rails(parameters)?,
     })
 }
@@ -164,15 +172,18 @@ fn by_size(parameters: &KeyedValues, key: &'static str) -> Result<BySize, Wrong>
     given.map_err(|why| parameters.wrong(key, why))
 }
 
-/// Returns the bytes from which on a message is a flow, if the level is that of flows.
-fn flow_min(parameters: &KeyedValues) -> Result<Option<u64>, Wrong> {
+/// Returns the rules of flows, if the level is theirs.
+fn flow_options(parameters: &KeyedValues) -> Result<Option<FlowOptions>, Wrong> {
     match parameters.text("level") {
-        None | Some("packet") => match parameters.text("flowmin") {
-            None => Ok(None),
-            Some(_) => {
-                Err(parameters.wrong("flowmin", "flowmin=... needs level=flow; packets have no flows"))
+        None | Some("packet") => {
+            match KEYS_OF_FLOWS_ALONE.into_iter().find(|key| parameters.text(key).is_some()) {
+                None => Ok(None),
+                Some(key) => {
+                    let why = format!("{key}=... needs level=flow; packets have no flows");
+                    Err(parameters.wrong(key, why))
+                }
             }
-        },
+        }
         Some("flow") => {
             let of_packets =
                 COMMON_KEYS.iter().map(|(key, _)| *key).filter(|key| !KEYS_OF_FLOWS.contains(key));
@@ -183,7 +194,7 @@ fn flow_min(parameters: &KeyedValues) -> Result<Option<u64>, Wrong> {
                 );
                 return Err(parameters.wrong(key, why));
             }
-            parameters.bytes("flowmin", FLOW_MIN, 0).map(|bytes| Some(u64::from(bytes)))
+            flow_rules(parameters).map(Some)
         }
         Some(other) => {
             let meant = nearest(other, ["packet", "flow"]).unwrap_or("packet");
@@ -191,6 +202,36 @@ fn flow_min(parameters: &KeyedValues) -> Result<Option<u64>, Wrong> {
             Err(parameters.wrong("level", why))
         }
     }
+}
+
+/// Reads the rules of flows.
+fn flow_rules(parameters: &KeyedValues) -> Result<FlowOptions, Wrong> {
+    let is_second = |key: &'static str, first: &str, second: &str| match parameters.text(key) {
+        None => Ok(false),
+        Some(text) if text == first => Ok(false),
+        Some(text) if text == second => Ok(true),
+        Some(other) => {
+            let meant = did_you_mean(other, [first, second]);
+            let why = format!("{key}={other} is neither {first} nor {second}{meant}");
+            Err(parameters.wrong(key, why))
+        }
+    };
+    let factors = |key: &'static str| {
+        let given = parameters.text(key).map_or(Ok(SizeFactors::default()), str::parse);
+        given.map_err(|why| parameters.wrong(key, format!("{key}: {why}")))
+    };
+    let window = match parameters.text("window") {
+        None => None,
+        Some(_) => Some(parameters.bytes("window", 0, 1)?.into()),
+    };
+    Ok(FlowOptions {
+        min: parameters.bytes("flowmin", FLOW_MIN, 0)?.into(),
+        window,
+        by_latency: is_second("share", "even", "latency")?,
+        fat_core: is_second("core", "shared", "fatpipe")?,
+        bandwidth: factors("bfactor")?,
+        latency: factors("lfactor")?,
+    })
 }
 
 /// Returns `Some(true)` if interfaces serve flows in turn, `None` if `nicq` is not given.

@@ -120,6 +120,72 @@ fn sizes_of_10_20_30_end_at_30_50_60() {
 }
 
 #[test]
+fn a_flow_alone_takes_its_factors_and_a_window_each_round_trip_on_every_topology() {
+    for small in SMALL {
+        let spec = format!(
+            "{small},l=7ns,b=80Gbps,router=50ns,bfactor=0.5;1000B:0.25;64KiB:1,lfactor=0.5;1000B:3,window=400B"
+        );
+        let count = flows(&spec).endpoints() as u32;
+        for destination in 1..count {
+            for bytes in [1u64, 999, 1000, 4096, 65_536] {
+                let mut network = flows(&spec);
+                let took = arrivals(&mut *network, &[(0, 0, destination, bytes)])[0];
+                let routers = network.report(Time::from_ps(took)).total.routers_passed as u64;
+                let path = 7_000 * (routers + 1) + 50_000 * routers;
+                let latency = if bytes < 1000 { path / 2 } else { 3 * path };
+                // A byte takes 100 ps at 80 Gbps; short messages have no window.
+                let at_link = 100
+                    * bytes
+                    * if bytes < 1000 {
+                        2
+                    } else if bytes < 65_536 {
+                        4
+                    } else {
+                        1
+                    };
+                let in_windows = if bytes < 4096 { 0 } else { bytes * 2 * latency / 400 };
+                let expected = latency + at_link.max(in_windows);
+                assert!(
+                    took.abs_diff(expected) <= 1,
+                    "{spec}: 0 to {destination}, {bytes}: {took} {expected}"
+                );
+                let nearest = network.lookahead(Endpoint(destination)).as_ps();
+                assert!(took >= nearest, "{spec}: 0 to {destination} {took} {nearest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn flows_share_a_link_in_inverse_proportion_to_their_latencies() {
+    // Both enter endpoint 3: one over 3 links, one over 5, hence with weights of 256 and 154.
+    let spec = "mesh:4,b=1GB/s,l=1us,router=0ns";
+    let messages = [(0, 2, 3, 256_000), (0, 0, 3, 154_000)];
+    let found = arrivals(&mut *flows(&format!("{spec},share=latency")), &messages);
+    assert_eq!(found, [410_000_000 + 3_000_000, 410_000_000 + 5_000_000]);
+    let even = arrivals(&mut *flows(&format!("{spec},share=even")), &messages);
+    assert_eq!(even, arrivals(&mut *flows(spec), &messages));
+    let error = parse("mesh:4,l=0ns,router=0ns,share=latency,level=flow")
+        .and_then(|spec| spec.interfaces(1).map(|_| ()))
+        .unwrap_err();
+    assert!(error.to_string().contains("give l= or router= above 0"), "{error}");
+}
+
+#[test]
+fn each_flow_has_all_of_the_links_between_routers_of_a_fat_core() {
+    // Two flows from one router to the next, and two into one endpoint.
+    let messages = [(0, 0, 2, 10_000), (0, 1, 3, 10_000)];
+    let incast = [(0, 0, 2, 10_000), (0, 1, 2, 10_000)];
+    for (interfaces, apart, together) in
+        [("nic=1GB/s,ejection=1GB/s", 10, 20), ("nic=4GB/s,ejection=2GB/s", 10, 10), ("nic=4GB/s", 10, 20)]
+    {
+        let spec = format!("mesh:2,p=2,b=1GB/s,l=0ns,router=0ns,core=fatpipe,{interfaces}");
+        assert_eq!(arrivals(&mut *flows(&spec), &messages), [apart * 1_000_000; 2], "{spec}");
+        assert_eq!(arrivals(&mut *flows(&spec), &incast), [together * 1_000_000; 2], "{spec}");
+    }
+}
+
+#[test]
 fn messages_inside_one_direction_of_a_link_share_it_and_those_of_both_do_not() {
     let spec = "mesh:2,p=2,b=1GB/s,l=0ns,router=0ns";
     let found = arrivals(&mut *flows(spec), &[(0, 0, 2, 10_000), (0, 1, 3, 10_000), (0, 2, 0, 10_000)]);
@@ -176,6 +242,13 @@ fn options_of_packets_and_routings_by_queues_are_refused() {
         ("torus:4x4,flowmin=1KiB,level=packet", "flowmin=... needs level=flow"),
         ("torus:4x4,flowmin=1KiB", "flowmin=... needs level=flow"),
         ("torus:4x4,flowmin=many,level=flow", "flowmin=many is not a number of bytes"),
+        ("torus:4x4,window=1MiB", "window=... needs level=flow"),
+        ("torus:4x4,core=fatpipe,level=packet", "core=... needs level=flow"),
+        ("torus:4x4,window=0,level=flow", "window=0 is not between 1 and 2^31 bytes"),
+        ("torus:4x4,share=latancy,level=flow", "neither even nor latency; did you mean 'latency'?"),
+        ("torus:4x4,core=fat,level=flow", "core=fat is neither shared nor fatpipe"),
+        ("torus:4x4,bfactor=0,level=flow", "bfactor: '0' is not a factor from 0.000001 to 1000"),
+        ("torus:4x4,lfactor=1;2,level=flow", "lfactor: '2' lacks the bytes that it is from"),
         ("torus:4x4,level=flows", "did you mean 'level=flow'?"),
         (
             "torus:4x4,routing=adaptive,level=flow",

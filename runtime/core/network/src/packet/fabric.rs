@@ -318,8 +318,9 @@ impl PacketFabric {
         flits.last().copied().unwrap_or(0)
     }
 
-    /// Returns the time of a flow of `bytes` bytes over `kinds` of links with no other flow in the network,
-    /// in picoseconds: the latencies of links and routers, and its bytes at the slowest link or its bound.
+    /// Returns the time of a flow of `bytes` bytes over `kinds` of links with no other flow in the network.
+    ///
+    /// In picoseconds: the latencies of links and routers, and its bytes at the slowest link or its bound.
     pub(crate) fn alone_as_flow(&self, bytes: u64, kinds: &[u8]) -> u64 {
         let links = || kinds.iter().map(|&kind| &self.links[usize::from(kind)]);
         let latency = links().fold(0u64, |sum, link| sum.saturating_add(link.latency.as_ps()));

@@ -245,8 +245,8 @@ pub(crate) struct Port {
     pub(crate) usage: LinkCounters,
     /// End of the cable: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
-    /// The kind of the link in the highest bits (see `MAX_PORT_KINDS`), and who waits, among the shard's: `NOBODY`
-    /// if nobody does and no `Grant` is to come.
+    /// The kind of the link in the highest bits (see `MAX_PORT_KINDS`), and who waits, among the shard's:
+    /// `NOBODY` if nobody does and no `Grant` is to come.
     waiting: u32,
 }
 

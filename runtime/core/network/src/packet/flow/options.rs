@@ -130,9 +130,11 @@ impl FlowOptions {
         }
     }
 
-    /// Returns what bounds the rate of a message of so many bytes, of this latency (in picoseconds), over a
-    /// path whose slowest link has the capacity `path`, and whose slowest link that flows do not share has
-    /// `fat`; `None` where shared links bound it alone.
+    /// Returns the bound on the rate of a message of so many bytes and this latency (in picoseconds); `None`
+    /// where shared links bound it alone.
+    ///
+    /// `path` is the capacity of the slowest link of its path, `fat` that of the slowest one that flows do not
+    /// share.
     pub(crate) fn bound(
         &self,
         bytes: u64,

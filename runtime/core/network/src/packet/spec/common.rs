@@ -46,7 +46,7 @@ const KEYS_OF_FLOWS: [&str; 19] = [
     "l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin", "window",
     "share", "core", "bfactor", "lfactor", "nics", "rail", "wired",
 ];
-/// Those of them that mean nothing to packets.
+/// Keys that mean nothing to packets.
 const KEYS_OF_FLOWS_ALONE: [&str; 6] = ["flowmin", "window", "share", "core", "bfactor", "lfactor"];
 const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
 

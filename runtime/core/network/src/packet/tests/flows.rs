@@ -123,7 +123,8 @@ fn sizes_of_10_20_30_end_at_30_50_60() {
 fn a_flow_alone_takes_its_factors_and_a_window_each_round_trip_on_every_topology() {
     for small in SMALL {
         let spec = format!(
-            "{small},l=7ns,b=80Gbps,router=50ns,bfactor=0.5;1000B:0.25;64KiB:1,lfactor=0.5;1000B:3,window=400B"
+            "{small},l=7ns,b=80Gbps,router=50ns,bfactor=0.5;1000B:0.25;64KiB:1,lfactor=0.5;1000B:3,\
+             window=400B"
         );
         let count = flows(&spec).endpoints() as u32;
         for destination in 1..count {

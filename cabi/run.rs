@@ -61,13 +61,13 @@ fn restore_preload() {
 }
 
 /// Keeps freed memory of the heap, where the C library would give it back to the system: the rank that frees
-/// last would be charged for the memory of all. Buffers of ranks and collectives come and go, too, and to touch
-/// memory anew costs several times as much as to copy it.
+/// last would be charged for the memory of all. Buffers of ranks and collectives come and go, too, and to
+/// touch memory anew costs several times as much as to copy it.
 ///
 /// The beginning of the heap lies on large pages. A thousand ranks with a few kilobytes each are on more
 /// small ones than the processor keeps addresses of: a stencil of 1 KiB faces takes 8 % longer with those. It
-/// is no more, since a program may leave most of what it allocates untouched. Up to the first large page there
-/// are small ones, which are made present with it: the first ranks' blocks lie there.
+/// is no more, since a program may leave most of what it allocates untouched. Up to the first large page
+/// there are small ones, which are made present with it: the first ranks' blocks lie there.
 fn prepare_heap() {
     const LARGEST: libc::c_int = 32 << 20;
     const BEGINNING: usize = 128 << 20;

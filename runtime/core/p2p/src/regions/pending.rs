@@ -39,7 +39,8 @@ pub struct Pending<W> {
     /// A bit for each request that regions of the index may be all of: a new request whose bit is not there
     /// is that of no other.
     seen: u64,
-    /// First byte of each region that is the only one of its request, by request, once there were [`MIN_INDEXED`].
+    /// First byte of each region that is the only one of its request, by request, once there were
+    /// [`MIN_INDEXED`].
     places: Option<FxHashMap<usize, usize>>,
 }
 

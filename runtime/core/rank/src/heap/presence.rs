@@ -1,10 +1,11 @@
 //! Makes the heap present before ranks touch it, on time that no rank is charged for (`host::exclude`).
 //!
 //! The heap's beginning lies on pages of 2 MiB, each with memory of many ranks, and on small ones before the
-//! first of these; it is made present before a block reaches it. Behind it pages are small. Those of small
-//! blocks are made present as the heap grows, or ranks that allocate late would pay for what others have for
-//! nothing. A large block may be left untouched, and its pages are its rank's own: a real rank pays for those
-//! as well.
+//! first of these; it is made present before a block reaches it.
+//!
+//! Behind it pages are small. Those of small blocks are made present as the heap grows, or ranks that
+//! allocate late would pay for what others have for nothing. A large block may be left untouched, and its
+//! pages are its rank's own: a real rank pays for those as well.
 
 use crate::reserve::{LARGE_PAGE, make_present};
 use std::ops::Range;

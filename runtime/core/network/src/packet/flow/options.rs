@@ -133,8 +133,8 @@ impl FlowOptions {
     /// Returns the bound on the rate of a message of so many bytes and this latency (in picoseconds); `None`
     /// where shared links bound it alone.
     ///
-    /// `path` is the capacity of the slowest link of its path, `fat` that of the slowest one that flows do not
-    /// share.
+    /// `path` is the capacity of the slowest link of its path, `fat` that of the slowest one that flows do
+    /// not share.
     pub(crate) fn bound(
         &self,
         bytes: u64,

@@ -6,8 +6,9 @@ use crate::output::note;
 use clap::{Arg, Command};
 use std::ffi::OsString;
 
-/// Returns the words of a command line, its first being the command's name, with `-np` as `--np`. What
-/// follows a program is the program's, and what follows `--` is not this command's.
+/// Returns the words of a command line, its first being the command's name, with `-np` as `--np` and options
+/// as a program takes them (`-xsim-mn`) as the command's (`--mn`). What follows a program is the program's,
+/// and what follows `--` is not this command's.
 pub fn command_line(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let name = words.get(1).and_then(|name| name.to_str());
     if let Some(command) = name.and_then(|name| command.find_subcommand(name)) {
@@ -22,6 +23,11 @@ pub fn options(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let takes_program = command.is_allow_external_subcommands_set();
     let mut at = 0;
     while let Some(word) = words.get_mut(at) {
+        if let Some(name) = word.to_str().and_then(|word| word.strip_prefix("-xsim-"))
+            && takes_program
+        {
+            *word = format!("--{name}").into();
+        }
         match word.to_str() {
             Some("--") => break,
             Some("-np") => *word = "--np".into(),
@@ -197,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn np_with_one_dash_is_an_option_in_front_of_the_program_only() {
+    fn np_with_one_dash_and_options_of_programs_are_options_in_front_of_the_program_only() {
         for (given, read_as) in [
             ("xsim run -np 4 ./a -np 5", "xsim run --np 4 ./a -np 5"),
             ("xsim run -q -m star:l=1us -np 4 ./a", "xsim run -q -m star:l=1us --np 4 ./a"),
@@ -208,6 +214,8 @@ mod tests {
             ("xsim", "xsim"),
             ("xsim run -n4 ./a -np 5", "xsim run -n4 ./a -np 5"),
             ("xsim record -np 4 ./a", "xsim record --np 4 ./a"),
+            ("xsim run -xsim-mn ring:4 -xsim-np 4 ./a -xsim-q", "xsim run --mn ring:4 --np 4 ./a -xsim-q"),
+            ("xsim run -xsim-report=r.json ./a", "xsim run --report=r.json ./a"),
             ("xsim topology star:4 -np 4", "xsim topology star:4 --np 4"),
             ("xsim sweep --vary l=1us -- -np 4 ./a", "xsim sweep --vary l=1us -- -np 4 ./a"),
         ] {

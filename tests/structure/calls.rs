@@ -294,7 +294,7 @@ pub fn openness(directory: &Path, type_: &str) -> (usize, usize, usize) {
 /// The largest circle by method calls that each module may have. A change that unties one lowers its number.
 const LARGEST: &[(&str, usize)] = &[
     ("runtime/core/p2p/src", 3),
-    ("runtime/chapters/collective/src", 12),
+    ("runtime/chapters/collective/src", 0),
     ("runtime/chapters/rma/src", 3),
     ("runtime/core/network/src/packet/shard", 4),
     ("runtime/chapters/file/src", 4),

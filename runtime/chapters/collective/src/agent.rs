@@ -1,5 +1,6 @@
 //! One member of a collective that goes through the rounds on its own: its buffers, and how far it is.
 
+use crate::agreement::takes_part_without_data;
 use crate::delivery::Delivery;
 use crate::reduction::Reduction;
 use engine::Time;
@@ -187,6 +188,16 @@ impl Agent {
             Buffer::Input => &mut self.input,
             Buffer::Output => &mut self.output,
             _ => &mut self.scratch,
+        }
+    }
+
+    /// Notes that what it has to give is incomplete, because the call was refused to this rank. A member that
+    /// only passes data on does not fail.
+    #[cold]
+    pub(super) fn lacks(&mut self, rank: u32) {
+        self.missing.get_or_insert(rank);
+        if !self.output.is_empty() {
+            self.failure.get_or_insert_with(|| takes_part_without_data(rank));
         }
     }
 }

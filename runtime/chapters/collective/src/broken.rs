@@ -7,9 +7,9 @@
 //! member's own.
 
 use crate::agent::AgentState;
-use crate::entry::home;
+use crate::departure::agent_done;
+use crate::instance::home;
 use crate::instance::{CollectiveInstance, Collectives, InstanceScope, sides};
-use crate::leave::agent_done;
 use engine::Time;
 use objects::Objects;
 use objects::error::{ErrorClass, Result};

@@ -4,8 +4,8 @@
 
 use crate::calls::{CallId, Calls};
 use crate::entrance::{Entrance, membership};
-use crate::entry::home;
 use crate::instance::Collectives;
+use crate::instance::home;
 use objects::error::Result;
 
 impl Collectives {

@@ -5,12 +5,11 @@
 //! run: then their agents start at their entry clocks.
 
 use crate::agent::{Agent, AgentState};
-use crate::agreement::{Agreement, Contribution, Resolve};
-use crate::agreement::{mismatch_among, refused_among};
+use crate::agreement::{Contribution, Resolve};
 use crate::calls::CallId;
 use crate::delivery::Delivery;
-use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
-use crate::leave::agent_done;
+use crate::departure::agent_done;
+use crate::instance::{CollectiveInstance, Collectives, InstanceScope, home};
 use crate::planes::members_of;
 use crate::reduction::Reduction;
 use crate::signature::CallSignature;
@@ -113,41 +112,6 @@ impl Collectives {
             self.hold(index);
         }
         Ok((index, member, request))
-    }
-
-    /// Adds a member's part to an agreement, and makes the outcome if it is the last one.
-    pub(crate) fn contribute_to_agreement(
-        &mut self,
-        messages: &Messages,
-        objects: &mut Objects,
-        index: u32,
-        member: u32,
-        (contribution, resolve): (Contribution, Resolve),
-        complete: bool,
-    ) {
-        let me = messages.me();
-        let instance = self.instance_mut(index);
-        let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
-        agreement.contributions.push((member, me, contribution));
-        if complete {
-            self.settle_agreement(messages, objects, index);
-        }
-    }
-
-    /// All members are in: what they agree on.
-    // By member and not by time of entry, which the host's order of running may change.
-    pub(super) fn settle_agreement(&mut self, messages: &Messages, objects: &mut Objects, index: u32) {
-        self.contribute_refusals(index);
-        let instance = self.instance_mut(index);
-        let agreement = instance.agreement.as_mut().expect("members have contributed");
-        let mut contributions = std::mem::take(&mut agreement.contributions);
-        contributions.sort_by_key(|(member, ..)| *member);
-        let (resolve, comm) = (agreement.resolve, instance.comm());
-        let outcome = match refused_among(&contributions).or_else(|| mismatch_among(&contributions)) {
-            Some(failure) => Err(failure),
-            None => resolve(&mut self.bridges, messages, objects, comm, contributions),
-        };
-        self.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
     }
 
     /// Checks that the mounted rank's call is the one that others made.
@@ -322,49 +286,6 @@ impl Collectives {
             agreement: None,
         })
     }
-
-    // The schedule is chosen here and not when the instance is made: a member that names no root knows
-    // neither root nor size.
-    pub(crate) fn start_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
-        if !self.instance(index).root_known {
-            self.hold(index);
-            return;
-        }
-        self.unhold(index);
-        self.expand(messages, objects, index);
-        let Collectives { instances, policy, .. } = self;
-        let instance = &mut instances[index];
-        instance.started = true;
-        let schedule = schedule::choose::choose(&instance.shape, policy);
-        instance.schedule = Some(schedule.clone());
-        let complete = instance.arrived == instance.size;
-        if complete && self.fits_planes(messages, self.instance(index)) {
-            self.run_agents_at_once(messages, index, &schedule);
-            return;
-        }
-        let collectives = self;
-        for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
-            if agent.is_some() {
-                collectives.movable.push_back((index, member as u32));
-            }
-        }
-    }
-
-    /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
-    pub(crate) fn start_all_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
-        // A copy, since starting takes instances out of the list. Those that still do not know their root
-        // stay, which is how the loop sees that nothing was gained.
-        let held = self.held.clone();
-        for &index in &held {
-            self.start_instance(messages, objects, index);
-        }
-        self.held.len() < held.len()
-    }
-}
-
-/// Returns the object in which both sides of an intercommunicator keep their collectives.
-pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
-    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
 }
 
 /// Returns `true` unless both calls agree on new objects of different functions, as a duplicate on one rank

@@ -2,10 +2,10 @@
 
 use crate::agent::{Agent, AgentState, buffer_mut, buffer_of};
 use crate::broken::member_of;
+use crate::departure::agent_done;
 use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
 use crate::instance::member_rank;
-use crate::leave::agent_done;
 use crate::reduction::UserReduction;
 use engine::{Span, Time};
 use objects::Objects;

@@ -55,13 +55,6 @@ impl FunctionWork {
 }
 
 impl Collectives {
-    /// Queues a reduction with functions, whose members are all in, for the main loop.
-    pub(super) fn queue_functions(&mut self, index: u32) {
-        self.unhold(index);
-        self.instance_mut(index).start();
-        self.functions.push_back(index);
-    }
-
     /// Takes the next reduction with functions that waits for the main loop.
     pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {

@@ -9,38 +9,34 @@
 //! and runs as any other collective.
 
 use crate::CHAPTER;
-use crate::agent::Agent;
 use crate::brief::{Brief, Bring, Elements, LastCall};
 use crate::contributions::{Data, Gathering};
-use crate::delivery::Delivery;
 use crate::entrance::root_member;
 use crate::entrance::{EnteredCall, Entrance};
 use crate::instance::Collectives;
 use crate::instance::InstanceScope;
-use crate::instance::member_rank;
 use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::planes::run_blocked;
 use crate::planes::run_pending;
 use crate::reduction::MemberReductions;
 use crate::reduction::reduction;
-use crate::remote::distributed::Beginning;
-use crate::remote::distributed::own_members;
+use crate::remote::beginning::Beginning;
+use crate::remote::beginning::own_members;
 use crate::remote::spread::is_spread;
 use crate::signature::CallSignature;
 use crate::ticket::Ticket;
 use crate::varied::Varied;
-use engine::Span;
 use objects::Objects;
 use objects::error::Result;
 use objects::op::Op;
 use objects::topology::Topology;
 use p2p::Messages;
-use p2p::handle::{self, RequestRef};
-use p2p::request::{Body, Request, RequestArray};
+use p2p::handle;
+use p2p::request::Body;
 use p2p::view::BufferView;
 use rank::{Addr, memory};
-use schedule::{Kind, Member, NOBODY, Schedule, Shape};
+use schedule::{Kind, Schedule, Shape};
 use std::rc::Rc;
 
 /// Handles of predefined objects, which every rank may use.
@@ -49,17 +45,6 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 }
 
 impl Collectives {
-    /// Returns `true` if collectives of this process may gather. With a gap, what the rank of a nonblocking
-    /// one sends meanwhile delays the messages of its collective: such a member is run event by event.
-    // On a shared network nothing is known before it happens, and with a gap the interface of a rank that
-    // goes on is not the collective's alone. Where ranks fail, a member may be told before it is through.
-    pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
-        self.batch
-            && !messages.fabric().is_shared()
-            && messages.faults().is_none()
-            && (blocking || messages.fabric().wire().overheads.gap == Span::ZERO)
-    }
-
     /// Returns what the mounted rank's next collective on an intracommunicator looks like; `None` if it is
     /// not one to gather.
     // One rank alone is left out as well: it would be held for itself.
@@ -409,137 +394,6 @@ impl Collectives {
         gathering.complete = true;
         self.instance_mut(index).gathering = Some(gathering);
     }
-
-    /// Makes agents of the members that are in, so that they can go on one by one.
-    // Each member's clock is still that of its entry: nobody's moves while it is held, and one that went on
-    // has its own kept.
-    pub(crate) fn expand(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
-        self.latest = None;
-        let instance = self.instance_mut(index);
-        let holds_agents = instance.holds_agents();
-        let Some(gathering) = instance.gathering.take().filter(|_| !holds_agents) else { return };
-        let (shape, place) = (instance.shape.clone(), instance.place.clone());
-        let none: Rc<[u32]> = Rc::new([]);
-        let mut agents = Vec::with_capacity(shape.size as usize);
-        for member in 0..shape.size {
-            if !gathering.has(member) {
-                agents.push(None);
-                continue;
-            }
-            agents.push(Some(agent_of(
-                messages,
-                &gathering,
-                &shape,
-                member_rank(objects, &place, member, 0),
-                member,
-                &none,
-            )));
-        }
-        self.instance_mut(index).agents = agents;
-    }
-
-    /// Collects the mounted rank's result of a nonblocking collective whose members gathered to its end; with
-    /// `leaves`, for good.
-    pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
-        let instance = self.instance_mut(index);
-        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else {
-            return;
-        };
-        let bytes = gathering.buffers(&instance.shape, member).2;
-        let Some(pending) = &mut gathering.pending else { return };
-        let target = pending.take_target(member - gathering.first, bytes);
-        gathering.deliver(&instance.shape, member, &target);
-        if let Some(varied) = &mut gathering.varied {
-            varied.delivered(member);
-        }
-        if leaves {
-            self.leave_instance(objects, index);
-        }
-    }
-
-    /// The mounted rank asks whether requests are complete: collectives that are held for their members, and
-    /// could complete one, go on.
-    // A test must be answered, and the others' answer may need what this member would send: so the members
-    // that are in go on without the rest.
-    pub(crate) fn start_tested(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        requests: RequestArray,
-    ) {
-        if !self.has_held() {
-            return;
-        }
-        for handle in requests.iter() {
-            if let RequestRef::Cold(request) = handle::request(messages.requests().active_part(handle))
-                && let Some(&Request {
-                    body: Body::Chapter { chapter: CHAPTER, token: [instance, _] },
-                    done: None,
-                    ..
-                }) = messages.requests().get(request)
-                && !self.instance(instance).is_started()
-            {
-                self.start_instance(messages, objects, instance);
-            }
-        }
-        self.run_agents(messages, objects);
-    }
-
-    /// Gives the mounted rank its result and lets it leave. Returns the handle of a new communicator, if one
-    /// was made.
-    pub(crate) fn finish_part(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        index: u32,
-        member: u32,
-        target: &BufferView,
-    ) -> Result<usize> {
-        self.take_broken(messages, objects, index, member)?;
-        let instance = self.instance(index);
-        let Some(gathering) = &instance.gathering else {
-            return self.finish_agent(messages, objects, index, member, Some(target));
-        };
-        gathering.deliver(&instance.shape, member, target);
-        let outcome = instance.outcome(member);
-        self.leave_instance(objects, index);
-        outcome.unwrap_or(Ok(0)).map_err(|failure| failure.after_entry())
-    }
-}
-
-/// Returns the agent of a member that is in.
-pub(crate) fn agent_of(
-    messages: &Messages,
-    gathering: &Gathering,
-    shape: &Shape,
-    rank: u32,
-    member: u32,
-    none: &Rc<[u32]>,
-) -> Box<Agent> {
-    let (send, receive, output) = gathering.buffers(shape, member);
-    let output = if messages.payloads().are_carried() { output } else { 0 };
-    let input = gathering.contribution(shape, member).to_vec();
-    let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
-    let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
-    let member = Member { rank: member, send, receive, sources, destinations };
-    let own = gathering.functions.as_ref().and_then(|functions| functions.get(member.rank));
-    let reduction = own.or(gathering.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
-    let clock = messages.ranks()[rank].clock;
-    let place = member.rank - gathering.first;
-    let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
-    let mut agent = Agent::entered(rank, clock, member, input, output, reduction);
-    if let Some(pending) = &gathering.pending {
-        (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
-        let target = pending.target(place, output);
-        agent.delivery = match agent.member.sources.contains(&NOBODY) {
-            false => Delivery::To(vec![target]),
-            true => Delivery::From(target.parts(agent.member.sources.len()), agent.member.sources.clone()),
-        };
-    }
-    if !allgatherv.is_empty() {
-        agent.delivery = Delivery::To(allgatherv.to_vec());
-    }
-    Box::new(agent)
 }
 
 impl Entrance<'_> {

@@ -9,11 +9,12 @@ use crate::calls::CallTable;
 use crate::contributions::Gathering;
 use crate::reduction::UserReduction;
 use crate::signature::CallSignature;
-use engine::Time;
+use engine::{Span, Time};
 use objects::Objects;
 use objects::error::Result;
 use objects::group::Group;
 use objects::slab::Slab;
+use p2p::Messages;
 use p2p::faults::Fault;
 use rustc_hash::FxHashMap;
 use schedule::{Schedule, Shape, Step};
@@ -177,6 +178,24 @@ impl Collectives {
     pub(crate) fn instances(&self) -> impl Iterator<Item = &CollectiveInstance> {
         self.instances.iter().map(|(_, instance)| instance)
     }
+
+    /// Returns `true` if collectives of this process may gather. With a gap, what the rank of a nonblocking
+    /// one sends meanwhile delays the messages of its collective: such a member is run event by event.
+    // On a shared network nothing is known before it happens, and with a gap the interface of a rank that
+    // goes on is not the collective's alone. Where ranks fail, a member may be told before it is through.
+    pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
+        self.batch
+            && !messages.fabric().is_shared()
+            && messages.faults().is_none()
+            && (blocking || messages.fabric().wire().overheads.gap == Span::ZERO)
+    }
+
+    /// Queues a reduction with functions, whose members are all in, for the main loop.
+    pub(super) fn queue_functions(&mut self, index: u32) {
+        self.unhold(index);
+        self.instance_mut(index).start();
+        self.functions.push_back(index);
+    }
 }
 
 impl CollectiveInstance {
@@ -247,4 +266,9 @@ pub fn sides(objects: &Objects, comm: u32) -> (&objects::group::Group, &objects:
     let (local, remote) =
         (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+}
+
+/// Returns the object in which both sides of an intercommunicator keep their collectives.
+pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
+    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
 }

@@ -2,12 +2,10 @@
 //! instance's end.
 
 use crate::CHAPTER;
-use crate::agent::{Agent, AgentState};
+use crate::agent::AgentState;
 use crate::blocks::BlockList;
 use crate::delivery::Delivery;
-use crate::entry::home;
 use crate::instance::Collectives;
-use crate::instance::InstanceScope;
 use objects::Objects;
 use objects::error::Result;
 use p2p::Messages;
@@ -26,18 +24,6 @@ impl Collectives {
             && let Some(agent) = &mut self.instances[*instance].agents[*member as usize]
         {
             agent.delivery = Delivery::Handle(target);
-        }
-    }
-
-    /// Returns `true` if a member is through.
-    // O(1): asked once by each member right after it has entered.
-    pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
-        let instance = self.instance(index);
-        match &instance.gathering {
-            Some(gathering) => gathering.is_complete(),
-            None => {
-                instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == AgentState::Done)
-            }
         }
     }
 
@@ -73,47 +59,6 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    /// Collects as [`Collectives::finish_collective`] does, for an agent; the result goes to `target`, where
-    /// the agent does not know.
-    pub(crate) fn finish_agent(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        index: u32,
-        member: u32,
-        target: Option<&BufferView>,
-    ) -> Result<usize> {
-        let me = messages.me();
-        let Some(mut agent) = self.instances[index].agents[member as usize].take() else { return Ok(0) };
-        let before = messages.ranks()[me].clock;
-        // Waiting inside the collective was counted where it happened.
-        if agent.clock > before {
-            let state = &mut messages.ranks_mut()[me];
-            state.clock = agent.clock;
-            state.failed_polls = 0;
-        }
-        // Before leaving, with which the instance may be gone.
-        let outcome = self.instance(index).outcome(member);
-        self.leave_instance(objects, index);
-        if let Some(failure) = agent.failure.take() {
-            return Err(failure.after_entry());
-        }
-        agent.delivery.deliver(&agent.output);
-        if let Some(target) = target.filter(|target| target.bytes != 0) {
-            target.fill(&agent.output);
-        }
-        match outcome {
-            Some(Ok(handle)) => {
-                if let Delivery::Handle(target) = agent.delivery {
-                    rank::memory::store(target, handle);
-                }
-                Ok(handle)
-            }
-            Some(Err(failure)) => Err(failure.after_entry()),
-            None => Ok(0),
-        }
-    }
-
     /// Takes the result of the mounted rank, which is through, into these blocks; the rank leaves.
     pub(crate) fn finish_lists(
         &mut self,
@@ -144,54 +89,43 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    // Members pass through the calls of a communicator in order, so that the instance is forgotten with its
-    // last member, and its number can never be asked for again.
-    pub(crate) fn leave_instance(&mut self, objects: &Objects, index: u32) {
-        let instance = &mut self.instances[index];
-        instance.left -= 1;
-        if instance.left > 0 {
+    /// Collects the mounted rank's result of a nonblocking collective whose members gathered to its end; with
+    /// `leaves`, for good.
+    pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
+        let instance = self.instance_mut(index);
+        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else {
             return;
-        }
-        let (place, start) = (instance.place.clone(), instance.start);
-        self.latest = None;
-        if let Some(ident) = instance.ident {
-            self.spread.instances.remove(&ident);
-            self.spread.readies.remove(&ident);
-        }
-        self.instances.remove(index);
-        let comm = match place {
-            InstanceScope::Comm(comm) => comm,
-            InstanceScope::Group(key, _) => {
-                if let Some(list) = self.meetings.get_mut(&key) {
-                    list.retain(|&other| other != index);
-                    if list.is_empty() {
-                        self.meetings.remove(&key);
-                    }
-                }
-                return;
-            }
         };
-        let home = home(objects, comm);
-        if let Some(call_id) = start {
-            return self.forget_start(home, call_id);
+        let bytes = gathering.buffers(&instance.shape, member).2;
+        let Some(pending) = &mut gathering.pending else { return };
+        let target = pending.take_target(member - gathering.first, bytes);
+        gathering.deliver(&instance.shape, member, &target);
+        if let Some(varied) = &mut gathering.varied {
+            varied.delivered(member);
         }
-        if let Some(calls) = self.calls.get_mut(home) {
-            calls.leave(index);
+        if leaves {
+            self.leave_instance(objects, index);
         }
     }
-}
 
-// A nonblocking member is told by its request, a blocked one is woken; one that was never blocked (it is
-// entering right now, and finds itself through) has nothing to be told.
-pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
-    match agent.request {
-        Some(request) => messages.finish_request(request, agent.clock),
-        None => {
-            let state = &mut messages.ranks_mut()[agent.rank];
-            if state.waiting != 0 {
-                state.waiting = 0;
-                messages.ready_mut().wake(agent.rank);
-            }
-        }
+    /// Gives the mounted rank its result and lets it leave. Returns the handle of a new communicator, if one
+    /// was made.
+    pub(crate) fn finish_part(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+        target: &BufferView,
+    ) -> Result<usize> {
+        self.take_broken(messages, objects, index, member)?;
+        let instance = self.instance(index);
+        let Some(gathering) = &instance.gathering else {
+            return self.finish_agent(messages, objects, index, member, Some(target));
+        };
+        gathering.deliver(&instance.shape, member, target);
+        let outcome = instance.outcome(member);
+        self.leave_instance(objects, index);
+        outcome.unwrap_or(Ok(0)).map_err(|failure| failure.after_entry())
     }
 }

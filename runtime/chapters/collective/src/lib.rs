@@ -4,9 +4,9 @@
 //! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of
 //! that crate. Knows messages and MPI's objects, and nothing of decisions, their order or the main loop.
 //!
-//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`, `leave.rs`). Its
-//! algorithm's steps are taken in one of three ways, to the same picosecond and the same bits (tests compare
-//! them):
+//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`), which starts
+//! (`start.rs`) and ends with the departure of its last member (`leave.rs`, `departure.rs`). Its algorithm's
+//! steps are taken in one of three ways, to the same picosecond and the same bits (tests compare them):
 //!
 //! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any
 //!   network, members that start before all are in.
@@ -23,7 +23,7 @@
 //! (the root of a broadcast) can. The same holds when a member tests for completion: the others may not delay
 //! the result of its test.
 //!
-//! Members elsewhere: `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
+//! Members elsewhere: `remote/beginning.rs` decides, `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
 //! `remote/meeting.rs` for new communicators.
 
 pub(crate) mod agent;
@@ -44,9 +44,11 @@ pub(crate) mod chapter;
 pub(crate) mod comparison;
 pub(crate) mod contributions;
 pub(crate) mod delivery;
+pub(crate) mod departure;
 pub mod entrance;
 pub(crate) mod entry;
 pub(crate) mod executor;
+pub(crate) mod expansion;
 pub(crate) mod functions;
 pub(crate) mod gathering;
 pub(crate) mod gatherv;
@@ -64,7 +66,9 @@ pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod results;
 pub(crate) mod second_half;
+pub(crate) mod settlement;
 pub(crate) mod signature;
+pub(crate) mod start;
 pub(crate) mod taken;
 pub mod ticket;
 pub(crate) mod varied;

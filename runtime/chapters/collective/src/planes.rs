@@ -7,9 +7,9 @@
 
 use crate::agent::AgentMembers;
 use crate::agent::{Agent, AgentState};
+use crate::departure::agent_done;
 use crate::instance::Collectives;
 use crate::instance::{CollectiveInstance, InstanceScope, sides};
-use crate::leave::agent_done;
 use crate::pending::Pending;
 use crate::varied::Varied;
 use engine::{EndOfTime, Span, Time};

@@ -13,28 +13,17 @@
 //! deadlock's report names who was refused.
 
 use crate::agent::Agent;
-use crate::agreement::{Agreement, Contribution, takes_part_without_data};
 use crate::calls::CallId;
 use crate::calls::Refusal;
 use crate::entrance::{Entrance, membership};
-use crate::entry::home;
 use crate::instance::Collectives;
+use crate::instance::home;
 use objects::Objects;
 use p2p::Messages;
 use schedule::{Blocks, Kind, Member};
 use std::rc::Rc;
 
-impl Agent {
-    /// Notes that what it has to give is incomplete, because the call was refused to this rank. A member that
-    /// only passes data on does not fail.
-    #[cold]
-    pub(super) fn lacks(&mut self, rank: u32) {
-        self.missing.get_or_insert(rank);
-        if !self.output.is_empty() {
-            self.failure.get_or_insert_with(|| takes_part_without_data(rank));
-        }
-    }
-}
+impl Agent {}
 
 impl Entrance<'_> {
     /// Records that the mounted rank's collective call on this communicator has failed before the rank
@@ -141,13 +130,5 @@ impl Collectives {
         agent.lacks(rank);
         instance.agents[member as usize] = Some(Box::new(agent));
         instance.arrived += 1;
-    }
-
-    /// Contributes to the agreement for members that were refused: all members of this process are in.
-    pub(crate) fn contribute_refusals(&mut self, index: u32) {
-        let instance = self.instance_mut(index);
-        let Some(Agreement { contributions, .. }) = &mut instance.agreement else { return };
-        let refused = instance.agents.iter().flatten().filter(|agent| agent.refused);
-        contributions.extend(refused.map(|agent| (agent.member.rank, agent.rank, Contribution::Refused)));
     }
 }

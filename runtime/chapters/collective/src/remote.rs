@@ -1,5 +1,6 @@
 //! Collectives with members on several processes.
 
+pub(crate) mod beginning;
 pub(crate) mod contribution;
 pub(crate) mod data;
 pub(crate) mod data_arrived;
@@ -12,4 +13,5 @@ pub(crate) mod meeting;
 pub(crate) mod passage;
 pub(crate) mod readies;
 pub(crate) mod ready;
+pub(crate) mod send_away;
 pub(crate) mod spread;

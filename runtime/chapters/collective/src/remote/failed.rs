@@ -2,7 +2,7 @@
 //! it elsewhere.
 
 use crate::broken::member_of;
-use crate::entry::home;
+use crate::instance::home;
 use crate::instance::{Collectives, InstanceScope};
 use crate::remote::spread::{Ident, is_spread};
 use engine::record::Take;

@@ -5,19 +5,17 @@
 //! on one by one, so that nobody counts it who has started since.
 
 use crate::contributions::Gathering;
-use crate::instance::Collectives;
-use crate::instance::InstanceScope;
-use crate::remote::distributed::is_reduced;
+use crate::instance::{Collectives, InstanceScope};
 use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::readies::{Readies, Ready, ShapeDigest};
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use objects::Objects;
 use p2p::Messages;
-use schedule::choose::choose;
+use schedule::Kind as Collective;
+use schedule::Shape;
 use schedule::data::partial::{Partial, ReductionTree};
 use schedule::time::Clocks;
-use schedule::{Association, Kind as Collective, Shape};
 
 impl Collectives {
     /// Reports to the process of the first member that all members of this process are in, with what a
@@ -66,11 +64,6 @@ impl Collectives {
         } else {
             messages.peers_mut().others().streams.put(leader, CollectiveRecordKind::Ready.kind(), &body);
         }
-    }
-
-    /// Returns how the operands of a reduction come together, where that can be told in short.
-    pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
-        if is_reduced(shape.kind) { choose(shape, &self.policy).association() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
@@ -218,5 +211,36 @@ impl Collectives {
         let common = record.u8() != 0;
         let index = *self.spread.instances.get(&ident).expect("its members are in");
         self.go(messages, objects, index, common, record.0.to_vec());
+    }
+
+    /// A member has entered an instance as an agent: whether it waits for the members of all processes, to
+    /// pass the rounds with them. Processes may decide differently: who goes on event by event makes the
+    /// others do so.
+    // The first member decides for the process, and only a fresh instance can wait: what has been sent cannot
+    // be taken back.
+    pub(crate) fn hold_agent(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        index: u32,
+        member: u32,
+    ) -> bool {
+        let instance = self.instance(index);
+        if instance.gathering.is_none() {
+            let Some(distributed) = self.distributed_agents(messages, objects, index, member) else {
+                return false;
+            };
+            let own = distributed.segments.of_process(messages.peers_mut().others().me);
+            let gathering = Gathering::of_agents(own.start, own.end - own.start, distributed);
+            self.instance_mut(index).gathering = Some(Box::new(gathering));
+            self.hold(index);
+        }
+        let clock = messages.ranks()[messages.me()].clock;
+        let instance = self.instance_mut(index);
+        instance.gathering.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
+        if instance.arrived == instance.here {
+            self.ready_distributed(messages, objects, index);
+        }
+        true
     }
 }

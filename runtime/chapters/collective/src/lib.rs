@@ -23,8 +23,8 @@
 //! (the root of a broadcast) can. The same holds when a member tests for completion: the others may not delay
 //! the result of its test.
 //!
-//! Members elsewhere: `remote/beginning.rs` decides, `remote/distributed.rs` for those that gather, `remote/events.rs` for the others,
-//! `remote/meeting.rs` for new communicators.
+//! Members elsewhere: `remote/beginning.rs` decides, `remote/distributed.rs` for those that gather,
+//! `remote/events.rs` for the others, `remote/meeting.rs` for new communicators.
 
 pub(crate) mod agent;
 pub(crate) mod agreed;

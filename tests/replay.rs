@@ -441,25 +441,7 @@ fn a_rank_fails_in_a_replay_when_it_would_in_the_run() {
     assert!(replay(&trace, &["-m", "star:l=1us,b=8Gbps", "--fail", "1@1s"]).status.success());
 }
 
-const STEPS: &str = r#"
-#include <mpi.h>
-#include <xsim.h>
-int main(int argc, char **argv) {
-    char out[1000], in[1000];
-    int rank;
-    MPI_Request request;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 3; i++) {
-        xsim_compute(1e-3);
-        MPI_Isend(out, 1000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, &request);
-        MPI_Recv(in, 1000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    MPI_Finalize();
-    return 0;
-}
-"#;
+const STEPS: &str = include_str!("programs/steps.c");
 
 #[test]
 fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {

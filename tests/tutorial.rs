@@ -229,7 +229,7 @@ fn run_pages(begin: &str, least: usize) {
     let (mut commands, mut wrong) = (0, Vec::new());
     for page in pages().iter().filter(|page| page.starts_with(begin)) {
         let count: usize = blocks(&text(page)).iter().map(|block| shown(block).len()).sum();
-        if count > 0 {
+        if count > 0 || !given(page).files.is_empty() {
             wrong.extend(run_page(page).err());
         }
         commands += count;
@@ -279,7 +279,8 @@ fn every_indented_command_is_run_or_listed() {
             let first = &block.lines[0];
             // On pages to follow, what stands before the first command, or without one, must be a file.
             let is_run = first.starts_with("$ ");
-            let is_file = given.files.iter().any(|(begin, _)| first.starts_with(begin));
+            let is_file = given.files.iter().any(|(begin, _)| first.starts_with(begin))
+                && !block.lines.iter().any(|line| line.starts_with("$ "));
             let is_synopsis = !is_task && !synopses(&block).is_empty();
             let is_other = !is_task && !block.lines.iter().any(|line| is_command(line));
             if !(is_run || is_file || is_synopsis || is_other) {

@@ -161,7 +161,7 @@ pub const GIVEN: &[Given] = &[
             "cp examples/aspen/stencil.aspen model.aspen",
         ],
         // A million ranks of the model take minutes on two cores.
-        words: &[("MACHINE", "star:l=1us,b=10Gbps"), ("-n 1000000", "-n 10000")],
+        words: &[("MACHINE", "star:l=1us,b=10Gbps"), ("-n 1000000", "-n 10648")],
         ..NOTHING
     },
     Given {

@@ -51,6 +51,7 @@ pub fn help(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let topic: Vec<&String> = matches.get_many("TOPIC").into_iter().flatten().collect();
     let mut command = crate::command();
     command.build();
+    let of_commands: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let mut found = Some(&mut command);
     for word in &topic {
         found = found.and_then(|command| command.find_subcommand_mut(word));
@@ -58,13 +59,25 @@ pub fn help(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match (found, topic.as_slice()) {
         (Some(command), []) => {
             let help = command.render_help();
-            let pages = names(&pages(&docs()?));
+            let pages = names(&pages(&docs()?, &of_commands));
             output::text(format_args!("{help}\nPages of the manual (xsim help PAGE): {pages}\n"))?;
         }
-        (Some(command), _) => output::text(command.render_long_help())?,
+        (Some(command), words) => {
+            let help = command.render_long_help();
+            let known = pages(&docs()?, &of_commands);
+            let end = format!("/{}", words[0]);
+            let more: Vec<String> = known
+                .keys()
+                .filter(|name| name.ends_with(&end))
+                .map(|name| format!("xsim help {name}"))
+                .collect();
+            let more =
+                if more.is_empty() { String::new() } else { format!("\nThe manual: {}\n", more.join(", ")) };
+            output::text(format_args!("{help}{more}"))?;
+        }
         (None, [page]) => {
-            let known = pages(&docs()?);
-            let Some(path) = known.get(page.as_str()) else {
+            let known = pages(&docs()?, &of_commands);
+            let Some(path) = page_named(page, &known) else {
                 let text = format!(
                     "help {page}: neither a command nor a page of the manual, which has {}",
                     names(&known)
@@ -98,13 +111,24 @@ fn docs() -> Result<PathBuf, Failure> {
 /// Pages of the table of contents that are no topics.
 const CONTENTS: [&str; 2] = ["README", "SUMMARY"];
 
+/// Finds a page by its name or by its path, which messages have: `docs/reference/replay.md`.
+fn page_named<'a>(name: &str, known: &'a BTreeMap<String, PathBuf>) -> Option<&'a PathBuf> {
+    let name = name.strip_prefix("docs/").unwrap_or(name);
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    let path = format!("{name}.md");
+    known.get(name).or_else(|| known.values().find(|page| name.contains('/') && page.ends_with(&path)))
+}
+
 /// Returns the manual's pages by name, in order; none if it is not installed. A page is named by its file,
-/// with the directory before it where several have that name.
-fn pages(directory: &Path) -> BTreeMap<String, PathBuf> {
+/// with the directory before it where several pages, or a command, have that name.
+fn pages(directory: &Path, of_commands: &[String]) -> BTreeMap<String, PathBuf> {
     let mut paths = Vec::new();
     collect(directory, &mut paths);
     let stem = |path: &Path| path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    let count = |name: &str| paths.iter().filter(|path| stem(path) == name).count();
+    let count = |name: &str| {
+        paths.iter().filter(|path| stem(path) == name).count()
+            + of_commands.iter().filter(|command| *command == name).count()
+    };
     let named = paths.iter().map(|path| {
         let name = stem(path);
         let name = match path.parent().and_then(Path::file_name).and_then(|name| name.to_str()) {

@@ -26,7 +26,7 @@ struct Shown {
     lines: Vec<String>,
 }
 
-/// What gdb prints before a command that it reads.
+/// The mark that gdb prints before a command that it reads.
 const PROMPT: &str = "(gdb) ";
 
 /// Divides a page's indented and fenced lines into blocks, which other text ends.
@@ -90,7 +90,7 @@ fn is_as_shown(printed: &str, shown: &str) -> bool {
         || parts.last().is_some_and(|last| parts.len() > 1 && (last.is_empty() || rest.is_empty()))
 }
 
-/// Returns the pages below the root that have commands: all of docs, and the others that a reader begins with.
+/// Returns the names of the pages that may have commands: all of docs, and those that a reader begins with.
 fn pages() -> Vec<String> {
     let mut all = Vec::new();
     for folder in ["docs", "docs/tutorials", "docs/how-to", "docs/reference", "docs/explanation"] {
@@ -170,8 +170,8 @@ fn commands(page: &str, directory: &Path, path: &str) -> Vec<Shown> {
     all
 }
 
-/// Runs a page's commands in one shell, in a directory of its own that has the repository's examples. Returns what
-/// is not as the page says.
+/// Runs a page's commands in one shell, in a directory of its own that has the repository's examples. Returns
+/// an error for the first that is not as the page says.
 fn run_page(page: &str) -> Result<(), String> {
     let given = given(page);
     let directory = scratch(&page.replace(['/', '.'], "_"));
@@ -363,4 +363,41 @@ fn synopses_name_options_that_their_commands_have() {
     }
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
     assert!(checked > 40, "{checked} options");
+}
+
+/// Returns the names of the workspace's packages.
+fn packages() -> Vec<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root()).args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let text = String::from_utf8(cargo.output().unwrap().stdout).unwrap();
+    let text: serde_json::Value = serde_json::from_str(&text).expect("cargo describes the workspace");
+    let all = text["packages"].as_array().unwrap();
+    all.iter().map(|package| package["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn commands_between_backticks_name_tests_packages_and_scripts_that_exist() {
+    let packages = packages();
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        for code in text(&page).split('`').skip(1).step_by(2).filter(|code| !code.contains("...")) {
+            let words: Vec<&str> = code.split_whitespace().collect();
+            for pair in words.windows(2) {
+                let is_there = match (words[0], pair[0], pair[1]) {
+                    ("cargo", "--test", name) if !words.contains(&"-p") => {
+                        root().join(format!("tests/{name}.rs")).is_file()
+                    }
+                    ("cargo", "-p", name) => packages.iter().any(|known| known == name),
+                    (_, "sh", path) if path.ends_with(".sh") => root().join(path).is_file(),
+                    _ => continue,
+                };
+                checked += 1;
+                if !is_there {
+                    wrong.push(format!("{page}: {code}: there is no {}", pair[1]));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    assert!(checked > 20, "{checked} names");
 }

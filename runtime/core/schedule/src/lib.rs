@@ -25,7 +25,7 @@ mod tuned;
 pub use members::{Members, member_of};
 pub use schedule::{
     Active, Association, Blocks, Buffer, Direct, Kind, Member, NOBODY, RoundPattern, Schedule, Shape, Slice,
-    Step, begins,
+    Step, StepMessage, begins,
 };
 
 /// `right = left op right` on packed elements of the operation's datatype; both have the same length.

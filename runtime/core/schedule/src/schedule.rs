@@ -90,6 +90,30 @@ pub enum Step {
     },
 }
 
+/// A message that a step sends or receives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepMessage {
+    /// `true` if the member sends it.
+    pub sends: bool,
+    /// The other member.
+    pub peer: u32,
+    /// Payload.
+    pub bytes: u64,
+}
+
+impl Step {
+    /// Returns the message that it sends or receives, for those who need no data.
+    pub fn message(&self) -> Option<StepMessage> {
+        match *self {
+            Step::Send { to: peer, from: slice } | Step::Receive { from: peer, into: slice } => {
+                let sends = matches!(self, Step::Send { .. });
+                Some(StepMessage { sends, peer, bytes: slice.bytes })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Bytes of each member's block.
 // Three forms, because the even one is a number and a list for a million members is eight megabytes a member.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,21 +4,10 @@ use crate::script::Group;
 use mpi::collective::Reducing;
 use mpi::datatype::predefined;
 use mpi::schedule::choose::{Policy, choose};
-use mpi::schedule::{Blocks, Kind, Member, Shape, Step};
+use mpi::schedule::{Blocks, Kind, Member, Shape, Step, StepMessage};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use workload::Collective;
-
-/// A message of a round.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// `true` if the member sends it.
-    pub sends: bool,
-    /// The other member.
-    pub peer: u32,
-    /// Payload.
-    pub bytes: u64,
-}
 
 /// Expands collectives.
 pub struct Expansion<'o> {
@@ -37,7 +26,7 @@ impl<'o> Expansion<'o> {
     }
 
     /// Returns the rounds of member `me`, without those in which it has nothing to do.
-    pub fn rounds(&self, collective: &Collective, group: &Group, me: u32) -> Vec<Vec<Message>> {
+    pub fn rounds(&self, collective: &Collective, group: &Group, me: u32) -> Vec<Vec<StepMessage>> {
         let &Collective { kind, root, bytes, ref blocks, reduction, .. } = collective;
         let size = group.size();
         let (element, commutative, predefined) = match reduction {
@@ -60,15 +49,8 @@ impl<'o> Expansion<'o> {
         for round in 0..schedule.rounds() {
             steps.clear();
             schedule.round(&member, round, &mut steps);
-            // What is done with the bytes takes no time, and is nobody's business here.
-            let message = |step: &Step| {
-                if let &Step::Send { to, from } = step {
-                    return Some(Message { sends: true, peer: to, bytes: from.bytes });
-                }
-                let &Step::Receive { from, into } = step else { return None };
-                Some(Message { sends: false, peer: from, bytes: into.bytes })
-            };
-            let messages: Vec<Message> = steps.iter().filter_map(message).collect();
+            // Reductions and copies take no time here.
+            let messages: Vec<StepMessage> = steps.iter().filter_map(Step::message).collect();
             if !messages.is_empty() {
                 rounds.push(messages);
             }

@@ -1,7 +1,9 @@
 //! `xsim replay`: recorded runs once more, without their programs, on any simulated machine.
 
+mod chakra;
 mod graph;
 mod jobs;
+mod outcome;
 
 use crate::failure::{Failure, USAGE};
 use crate::output::note;
@@ -22,8 +24,8 @@ pub fn command() -> Command {
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
         .arg(
             Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help(
-                "A trace, from -xsim-trace, or a GOAL file; xsim trace convert makes one of a SimGrid, \
-                     OTF2 or DUMPI trace",
+                "A trace, from -xsim-trace, a GOAL file, or a Chakra trace (NAME.0.et, its directory or \
+                     NAME); xsim trace convert makes one of a SimGrid, OTF2 or DUMPI trace",
             ),
         )
         .arg(
@@ -62,6 +64,7 @@ pub fn command() -> Command {
         ))
         .arg(without(WITHOUT))
         .args(graph::args())
+        .args(chakra::args())
         .args(options::without_program())
 }
 
@@ -79,12 +82,28 @@ pub fn left_out(matches: &ArgMatches) -> Vec<String> {
     matches.get_many::<String>("without").into_iter().flatten().cloned().collect()
 }
 
+/// Refuses options for other files.
+fn check_absent(matches: &ArgMatches, names: &[&str], others: &str) -> Result<(), Failure> {
+    match names.iter().find(|name| options::is_given(matches, name)) {
+        Some(name) => Err(Failure::with(USAGE, format!("--{name} is for {others}; leave it out"))),
+        None => Ok(()),
+    }
+}
+
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
     match matches.get_one::<PathBuf>("TRACE") {
-        Some(path) if graph::is_goal(path) => return graph::main(options, matches, path),
-        _ => graph::check_absent(matches)?,
+        Some(path) if graph::is_goal(path) => {
+            check_absent(matches, &chakra::OWN, "Chakra traces")?;
+            return graph::main(options, matches, path);
+        }
+        Some(path) if chakra::is_chakra(path) => return chakra::main(options, matches, path),
+        _ => {
+            check_absent(matches, &["loggops"], "GOAL files")?;
+            check_absent(matches, &["ends"], "GOAL files and Chakra traces")?;
+            check_absent(matches, &chakra::OWN, "Chakra traces")?;
+        }
     }
     let asked = scaling::read(matches)?;
     let compares = matches.get_flag("compare");

@@ -1,44 +1,17 @@
 //! GOAL files, replayed as the graphs that they are.
 
+use super::outcome::{ReplayedGraph, about_calls, check_ranks};
 use crate::failure::{Failure, USAGE};
-use crate::options;
-use crate::output::note;
-use crate::workload::Processes;
 use ::convert::Format;
 use clap::{Arg, ArgMatches};
 use engine::{EndOfTime, Span, Time};
 use goal::{Carrier, GoalGraph, GoalRun, LogGops, OperationTotal, ReadyOrder};
-use mpi::progress::{Cause, Ending};
 use network::NetworkReport;
 use recorder::{FunctionCost, ProcessCounts, SpreadSum};
-use simulation::host::peak_rss_bytes;
-use simulation::outcome::RunOutcome;
 use simulation::{HostMeter, Options, check_network_report, machine};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Ranks whose ends are printed; `--ends` writes those of more.
-const MAX_PRINTED: u32 = 16;
-
-/// Options about calls, of which a graph has none.
-const ABOUT_CALLS: [&str; 15] = [
-    "compare",
-    "wildcards",
-    "without",
-    "compute",
-    "sizes",
-    "coll",
-    "events",
-    "profile",
-    "critical-path",
-    "timeline",
-    "timeline-ranks",
-    "timeline-functions",
-    "timeline-from",
-    "timeline-until",
-    "fail",
-];
 
 /// Returns the subcommand's arguments for GOAL.
 pub fn args() -> [Arg; 2] {
@@ -48,11 +21,9 @@ pub fn args() -> [Arg; 2] {
             .value_name("L=2500,o=1500,g=1000,G=6,S=65535")
             .conflicts_with_all(["mn", "placement", "eager-limit", "network-report"])
             .help("For a GOAL file: LogGOPSim's parameters instead of a machine"),
-        Arg::new("ends")
-            .long("ends")
-            .value_name("FILE")
-            .value_parser(clap::value_parser!(PathBuf))
-            .help("For a GOAL file: a table of when each rank ends, computes and idles, in picoseconds"),
+        Arg::new("ends").long("ends").value_name("FILE").value_parser(clap::value_parser!(PathBuf)).help(
+            "For a GOAL file or Chakra trace: a table of when each rank ends and for how long it does what",
+        ),
     ]
 }
 
@@ -66,18 +37,10 @@ pub fn is_goal(path: &Path) -> bool {
     !::trace::file::is_trace(&begin) && matches!(format, Some(Format::Goal | Format::GoalBinary))
 }
 
-/// Refuses the options for GOAL where a trace is replayed.
-pub fn check_absent(matches: &ArgMatches) -> Result<(), Failure> {
-    match ["loggops", "ends"].iter().find(|name| options::is_given(matches, name)) {
-        Some(name) => Err(Failure::with(USAGE, format!("--{name} is for GOAL files; leave it out"))),
-        None => Ok(()),
-    }
-}
-
 /// Replays a GOAL file.
 pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<ExitCode, Failure> {
     let usage = |why: String| Failure::with(USAGE, why);
-    if let Some(name) = ABOUT_CALLS.iter().find(|name| options::is_given(matches, name)) {
+    if let Some(name) = about_calls(matches, &["coll"]) {
         let path = path.display();
         return Err(usage(format!(
             "--{name}: {path} has operations and no calls; convert it \
@@ -90,19 +53,7 @@ pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<E
     let model = model.transpose()?;
     let meter = HostMeter::start();
     let graph = ::convert::graph(path).map_err(Failure::new)?;
-    if options::is_given(matches, "np") && options.np != graph.ranks {
-        let (asked, ranks, path) = (options.np, graph.ranks, path.display());
-        return Err(usage(format!(
-            "-n {asked}: {path} has {ranks} ranks, and all are replayed; leave -n out"
-        )));
-    }
-    options.np = graph.ranks;
-    let processes = Processes::connect(&options, &[path])?;
-    let ((_, ranks), sharing) = processes.own(&options);
-    if ranks != graph.ranks {
-        return Err(usage(format!("{} is replayed by one process: start xsim alone", path.display())));
-    }
-    simulation::preflight(&options, ranks, sharing, true).map_err(usage)?;
+    check_ranks(&mut options, matches, (path, &[path]), graph.ranks)?;
     let (run, label, network) = match &model {
         Some(model) => (execute(&graph, Carrier::loggops(model))?, format!("LogGOPS {model}"), None),
         None => on_machine(&options, &graph)?,
@@ -111,7 +62,7 @@ pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<E
         write_ends(&run, graph.ranks, file)
             .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
     }
-    tell(&options, run, network, &meter, (path.display().to_string(), label))
+    outcome(&options, run, network, &meter, (path.display().to_string(), label)).tell(&options)
 }
 
 /// Runs a graph on the machine of the options. Returns the machine's name, and its network's report.
@@ -154,28 +105,16 @@ fn write_ends(run: &GoalRun, ranks: u32, path: &Path) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Prints the summary, and writes the reports.
-fn tell(
+/// Returns what is known of a run.
+fn outcome<'m>(
     options: &Options,
     run: GoalRun,
     network: Option<NetworkReport>,
-    meter: &HostMeter,
+    meter: &'m HostMeter,
     names: (String, String),
-) -> Result<ExitCode, Failure> {
-    let mut ending = Ending::default();
-    for (message, cause) in [(&run.deadlock, Some(Cause::Deadlock)), (&run.failure, None)] {
-        if let Some(message) = message {
-            (ending.status, ending.cause) = (1, cause);
-            note!("xsim: {message}");
-            ending.messages.push(message.clone());
-        }
-    }
-    if !options.quiet && options.np <= MAX_PRINTED {
-        let mut ends = vec![Time::ZERO; options.np as usize];
-        run.ends.iter().for_each(|end| ends[end.rank as usize] = end.end);
-        let ends: Vec<String> = ends.iter().map(Time::to_string).collect();
-        note!("xsim: ranks end at {}", ends.join(" "));
-    }
+) -> ReplayedGraph<'m> {
+    let mut ends = vec![Time::ZERO; options.np as usize];
+    run.ends.iter().for_each(|end| ends[end.rank as usize] = end.end);
     let all = |of: fn(&goal::RankEnd) -> Span| {
         let idle = std::iter::repeat_n(Span::ZERO, options.np as usize - run.ends.len());
         SpreadSum::of(0, run.ends.iter().map(of).chain(idle))
@@ -186,28 +125,12 @@ fn tell(
     };
     let functions = [("calc", run.calculations), ("recv", run.receives), ("send", run.sends)];
     let part = ProcessCounts {
-        latest_ps: run.latest().as_ps(),
         messages: run.sends.count,
         bytes: run.bytes,
         functions: functions.map(|(name, total)| (name.to_owned(), cost(total))).into(),
         compute: all(|end| end.computed),
         wait: all(|end| end.idle),
-        cpu_s: meter.cpu_s(),
-        rss: peak_rss_bytes(),
         ..ProcessCounts::default()
     };
-    let outcome = RunOutcome {
-        names,
-        meter,
-        processes: 1,
-        ranks: options.np,
-        part,
-        ending: &ending,
-        network,
-        jobs: Vec::new(),
-        profile: None,
-        critical_path: None,
-    };
-    outcome.tell(options).map_err(|why| Failure::with(USAGE, why))?;
-    Ok(ExitCode::from(ending.status as u8))
+    ReplayedGraph { ends, deadlock: run.deadlock, failure: run.failure, part, network, meter, names }
 }

@@ -33,6 +33,11 @@ impl<'m> NodeAttributes<'m> {
         ChakraFault::at(ChakraFaultKind::MissingAttribute, self.byte, reason)
     }
 
+    /// Returns `true` if an attribute has a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
     /// Returns a number with its fraction.
     fn number(&self, name: &str) -> Result<Option<f64>, ChakraFault> {
         let Some(value) = self.values.get(name) else { return Ok(None) };

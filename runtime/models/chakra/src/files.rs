@@ -100,7 +100,11 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, ChakraFault> {
         }
     }
     let Some(&last) = ranks.keys().next_back() else {
-        return Err(fault(format!("{} has no file NAME.RANK.et", path.display())));
+        let reason = match is_directory {
+            true => format!("the directory {} has no file NAME.RANK.et", path.display()),
+            false => format!("there is no file {}", path.display()),
+        };
+        return Err(fault(reason));
     };
     if let Some(lacking) = (0..=last).find(|rank| !ranks.contains_key(rank)) {
         let count = u64::from(last) + 1 - ranks.len() as u64;

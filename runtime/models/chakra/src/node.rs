@@ -154,7 +154,19 @@ pub fn read_node(message: NodeMessage, byte: u64, of: RankOf) -> Result<ReadNode
         (false, None) => own,
     };
     let (mut collective, mut groups) = (None, None);
+    let decides = match message.kind {
+        5 => Some("comm_dst"),
+        6 => Some("comm_src"),
+        7 => Some("comm_type"),
+        _ => None,
+    };
     let (stream, work) = match message.kind {
+        // PyTorch's functions that start a communication have its type, but the accelerator's node
+        // communicates.
+        5..=7 if on_cpu && decides.is_some_and(|name| !attributes.has(name)) => {
+            let effort = NodeEffort { micros: message.duration_micros, ..NodeEffort::default() };
+            (ChakraStream::Cpu, NodeWork::Compute(effort))
+        }
         0 | 1 => {
             if message.kind == 1 && message.name.contains(GROUPS_NAME) {
                 groups = message.inputs.map(|inputs| inputs.values);

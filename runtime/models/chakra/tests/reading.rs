@@ -62,6 +62,14 @@ fn all_types_of_nodes_and_of_numbers_are_read() {
 }
 
 #[test]
+fn a_function_of_the_host_that_starts_a_collective_takes_its_duration() {
+    let start = Node::new(1, COLL).lasting(7).with("is_cpu_op", Value::Bool(true));
+    let graph = read(&file(&[start])).unwrap();
+    let NodeWork::Compute(effort) = graph.nodes[0].work else { panic!("{:?}", graph.nodes[0]) };
+    assert_eq!((effort.micros, graph.nodes[0].stream), (7, ChakraStream::Cpu));
+}
+
+#[test]
 fn each_fault_of_a_node_has_its_kind_and_its_byte() {
     let first = compute(1, 1);
     let case = |node: Node, kind, parts: &[&str]| fault(&[first.clone(), node], kind, 1, parts);

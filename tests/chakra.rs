@@ -232,6 +232,12 @@ fn what_cannot_be_replayed_is_a_sentence_with_its_file() {
     fails(&directory, &[], 1, &["x.3.et: byte 57: the file ends after 15 of the 16 bytes"]);
     std::fs::write(directory.join("x.3.et"), file(&[compute(2, 4).after(&[9])])).unwrap();
     fails(&directory, &[], 1, &["x.3.et: byte 39: node 2 waits for node 9"]);
+    let output = {
+        std::fs::write(directory.join("x.3.et"), file(&[compute(2, 4).behind(&[9])])).unwrap();
+        replay(&directory, &[])
+    };
+    let part = "x.3.et: byte 39: node 2 waits for node 9, which the file does not have; control dependencies";
+    assert!(output.status.success() && text(&output).contains(part), "{}", text(&output));
     std::fs::write(directory.join("x.3.et"), file(&[receive(7, 0, 4)])).unwrap();
     fails(&directory, &[], 1, &["deadlock", "rank 3: node 7, receive of 4 bytes", "x.3.et, byte 39"]);
     std::fs::write(directory.join("x.3.et"), file(&[Node::new(1, COMP).with("num_ops", Value::Int64(1))]))

@@ -67,6 +67,10 @@ pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<E
     let failed = |why: ::chakra::ChakraFault| Failure::new(why.to_string());
     let files = files::files_of(path).map_err(failed)?;
     let graph = files::open(&files, &groups.unwrap_or_default()).map_err(failed)?;
+    if let Some((first, _)) = graph.ranks.iter().find_map(|rank| rank.left_out.as_ref()) {
+        let all: u64 = graph.ranks.iter().filter_map(|rank| Some(rank.left_out.as_ref()?.1)).sum();
+        note!("xsim: note: {first}; control dependencies on nodes that do not exist are left out ({all})");
+    }
     let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     check_ranks(&mut options, matches, (path, &paths), graph.ranks.len() as u32)?;
     let mut built = machine::build(&options).map_err(usage)?;

@@ -67,7 +67,7 @@ pub struct ChakraExecution<'g, 'n> {
     /// End of each node that has ended.
     pub ended: Vec<Time>,
     nic_free: Vec<Time>,
-    /// What each rank did when.
+    /// Time of each rank, by what it did.
     pub accounts: Vec<RankAccount>,
     events: BinaryHeap<Reverse<(Time, u64, ChakraEvent)>>,
     numbers: u64,

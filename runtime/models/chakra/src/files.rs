@@ -117,7 +117,8 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, ChakraFault> {
     Ok(ranks.into_values().collect())
 }
 
-/// Reads the files of a trace, in the order of ranks, with process groups that come before those of the trace.
+/// Reads the files of a trace, in the order of ranks, with process groups that come before those of the
+/// trace.
 ///
 /// # Errors
 /// A fault with its file, and its byte if it has one.

@@ -127,7 +127,8 @@ impl Gathered {
             }
             (None, Some(name)) => {
                 return Err(format!(
-                    "process group {name} is not defined, by metadata (process_group:init) or a file (--groups)"
+                    "process group {name} is not defined, by metadata (process_group:init) or a file \
+                     (--groups)"
                 ));
             }
         };

@@ -1,5 +1,5 @@
-//! Execution traces of MLCommons' Chakra (S. Sridharan et al., "Chakra: Advancing Performance Benchmarking and
-//! Co-design using Standardized Execution Traces", 2023), read and executed on a simulated machine.
+//! Execution traces of MLCommons' Chakra (S. Sridharan et al., "Chakra: Advancing Performance Benchmarking
+//! and Co-design using Standardized Execution Traces", 2023), read and executed on a simulated machine.
 //!
 //! A rank's nodes form a graph. A node begins when all that it depends on has ended and its stream is free. A
 //! stream executes one node at a time: of those that are ready the one with the least id. Streams are, as in

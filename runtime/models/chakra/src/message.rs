@@ -1,5 +1,5 @@
-//! Messages of a file, as MLCommons' `et_def.proto` defines them: each behind its length, a GlobalMetadata and
-//! then Nodes. Fields that no replay needs are skipped.
+//! Messages of a file, as MLCommons' `et_def.proto` defines them: each behind its length, a GlobalMetadata
+//! and then Nodes. Fields that no replay needs are skipped.
 
 use crate::fault::{ChakraFault, ChakraFaultKind};
 use std::io::{ErrorKind, Read};

@@ -109,8 +109,8 @@ pub struct ReadNode {
     pub collective: Option<RankCollective>,
     /// Process groups that it defines: the text of their list.
     pub groups: Option<String>,
-    /// Ids of the nodes that it waits for.
-    pub waits_for: Vec<u64>,
+    /// Ids of the nodes that it waits for, each once, and whether one of its data dependencies is.
+    pub waits_for: Vec<(u64, bool)>,
 }
 
 /// Name of the metadata with which PyTorch lists the process groups.
@@ -205,10 +205,11 @@ pub fn read_node(message: NodeMessage, byte: u64, of: RankOf) -> Result<ReadNode
             return Err(ChakraFault::at(ChakraFaultKind::UnknownType, byte, reason));
         }
     };
-    let mut waits_for = message.ctrl_deps;
-    waits_for.extend(message.data_deps);
-    waits_for.sort_unstable();
-    waits_for.dedup();
+    let controls = message.ctrl_deps.into_iter().map(|id| (id, false));
+    let mut waits_for: Vec<(u64, bool)> =
+        controls.chain(message.data_deps.into_iter().map(|id| (id, true))).collect();
+    waits_for.sort_unstable_by_key(|&(id, is_data)| (id, !is_data));
+    waits_for.dedup_by_key(|(id, _)| *id);
     Ok(ReadNode { node: ChakraNode { id, byte, stream, work }, collective, groups, waits_for })
 }
 

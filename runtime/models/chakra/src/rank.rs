@@ -22,6 +22,9 @@ pub struct RankGraph {
     pub collectives: Vec<RankCollective>,
     /// Process groups that the trace defines.
     pub groups: ProcessGroups,
+    /// The first control dependency on a node that the file does not have, and the number of all. Chakra's
+    /// converter removes nodes on which no data depends, but not what names them.
+    pub left_out: Option<(ChakraFault, u64)>,
     /// Number of nodes that each one waits for.
     pub missing: Vec<u32>,
     /// Nodes that wait for each one: those from `first_follower[node]` to `first_follower[node + 1]`.
@@ -36,9 +39,10 @@ impl RankGraph {
     /// # Errors
     /// A fault with its byte.
     pub fn read(input: impl Read, file: &str, of: RankOf) -> Result<RankGraph, ChakraFault> {
-        read(input, of)
-            .map(|graph| RankGraph { file: file.to_owned(), ..graph })
-            .map_err(|fault| fault.in_file(file))
+        let mut graph = read(input, of).map_err(|fault| fault.in_file(file))?;
+        graph.left_out = graph.left_out.map(|(fault, count)| (fault.in_file(file), count));
+        file.clone_into(&mut graph.file);
+        Ok(graph)
     }
 
     /// Returns the nodes that wait for one.
@@ -88,13 +92,17 @@ fn read(input: impl Read, of: RankOf) -> Result<RankGraph, ChakraFault> {
     for (&at, later) in order.iter().zip(0..) {
         let begin = if at == 0 { 0 } else { ends[at as usize - 1] };
         let node = &read_nodes[at as usize].0;
-        for id in &waits_for[begin..ends[at as usize]] {
-            let found = order.binary_search_by_key(id, |&at| read_nodes[at as usize].0.id);
-            let earlier = found.map_err(|_| {
-                let reason = format!("node {} waits for node {id}, which the file does not have", node.id);
-                ChakraFault::at(ChakraFaultKind::UnknownDependency, node.byte, reason)
-            })?;
-            edges.push((later, earlier as u32));
+        for &(id, is_data) in &waits_for[begin..ends[at as usize]] {
+            if let Ok(earlier) = order.binary_search_by_key(&id, |&at| read_nodes[at as usize].0.id) {
+                edges.push((later, earlier as u32));
+                continue;
+            }
+            let reason = format!("node {} waits for node {id}, which the file does not have", node.id);
+            let fault = ChakraFault::at(ChakraFaultKind::UnknownDependency, node.byte, reason);
+            if is_data {
+                return Err(fault);
+            }
+            graph.left_out.get_or_insert((fault, 0)).1 += 1;
         }
     }
     // Moved out one by one: a copy would double what the nodes take.

@@ -62,6 +62,16 @@ fn all_types_of_nodes_and_of_numbers_are_read() {
 }
 
 #[test]
+fn control_dependencies_on_nodes_that_were_removed_are_counted() {
+    let graph =
+        read(&file(&[compute(1, 1), compute(2, 1).behind(&[1, 5]), compute(3, 1).behind(&[5])])).unwrap();
+    let (first, count) = graph.left_out.unwrap();
+    assert_eq!((first.kind, first.byte, count), (ChakraFaultKind::UnknownDependency, Some(56), 2));
+    assert_eq!(first.to_string(), "x.0.et: byte 56: node 2 waits for node 5, which the file does not have");
+    assert_eq!(graph.missing, [0, 1, 0]);
+}
+
+#[test]
 fn a_function_of_the_host_that_starts_a_collective_takes_its_duration() {
     let start = Node::new(1, COLL).lasting(7).with("is_cpu_op", Value::Bool(true));
     let graph = read(&file(&[start])).unwrap();
@@ -217,14 +227,18 @@ proptest! {
         prop_assert_eq!(graph.nodes.len(), nodes.len());
         for node in &nodes {
             let at = graph.nodes.binary_search_by_key(&node.id, |node| node.id).unwrap();
-            let number = |name: &str| node.attributes.iter().find(|(of, _)| of == name).map(|(_, value)| value);
+            let number = |name: &str| {
+                node.attributes.iter().find(|(of, _)| of == name).map(|(_, value)| value)
+            };
             let Some((peer, bytes)) = (match number("comm_size") {
                 Some(Value::Int64(size)) => Some((number("comm_dst").or(number("comm_src")), *size as u64)),
                 _ => None,
             }) else {
                 let matches = match graph.nodes[at].work {
                     NodeWork::Compute(effort) => node.kind == COMP && effort.micros == node.micros,
-                    NodeWork::Memory { stores: false, effort } => node.kind == MEM_LOAD && effort.micros == node.micros,
+                    NodeWork::Memory { stores: false, effort } => {
+                        node.kind == MEM_LOAD && effort.micros == node.micros
+                    }
                     NodeWork::Nothing => node.kind == METADATA,
                     _ => false,
                 };

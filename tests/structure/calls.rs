@@ -334,6 +334,17 @@ fn messages_has_no_public_field_and_no_further_method() {
 }
 
 #[test]
+fn a_shard_of_packets_has_at_most_25_fields() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/core/network/src/packet/shard.rs");
+    let text = syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let shard = text.items.iter().find_map(|item| match item {
+        syn::Item::Struct(item) if item.ident == "Shard" => Some(item.fields.len()),
+        _ => None,
+    });
+    assert!(shard.is_some_and(|fields| fields <= 25), "{shard:?} fields");
+}
+
+#[test]
 fn a_circle_through_an_impl_in_two_files_is_found() {
     let directory = std::env::temp_dir().join(format!("xsim-structure-calls-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

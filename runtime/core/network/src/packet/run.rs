@@ -119,12 +119,12 @@ fn post(shard: &mut Shard, half: &Half) -> u64 {
     let count = half.next.len();
     shard.send_off();
     for other in 0..count {
-        if !shard.outbox[other].is_empty() {
+        if !shard.border.outbox[other].is_empty() {
             let mut mail = half.mail[shard.me * count + other].lock().unwrap_or_else(|e| e.into_inner());
-            std::mem::swap(&mut *mail, &mut shard.outbox[other]);
+            std::mem::swap(&mut *mail, &mut shard.border.outbox[other]);
         }
     }
-    std::mem::replace(&mut shard.told, NEVER)
+    std::mem::replace(&mut shard.border.told, NEVER)
 }
 
 /// Takes in what others have posted.

@@ -97,29 +97,9 @@ const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
 pub(super) const CACHED_PORTS: usize = 16384;
 
-/// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
-#[repr(align(128))]
-pub(crate) struct Shard {
-    pub(crate) fabric: Arc<PacketFabric>,
-    pub(crate) me: usize,
-    wheel: TimingWheel<PacketEvent>,
-    pub(crate) at: Ports,
-    carried: Carried,
-    /// Rings of classes 1 and up of each port.
-    more_rings: Vec<u32>,
-    /// Bytes over weight that each class of each port has sent, with weighted classes.
-    served: Vec<u64>,
-    /// When each input is free, with a crossbar of one packet an input.
-    input_busy: Vec<u64>,
-    /// Virtual channels of each input, if they have one queue each, and when the next of a queue follows.
-    fifos: Vec<Fifo>,
-    turnaround: u64,
-    /// Cycles in which inputs and outputs are matched, if they are.
-    matching: Option<Matching>,
-    /// With wormhole switching, whose events are `Match` for a step and `Head` for a flit.
-    wormhole: Option<Box<Wormhole>>,
-    /// Times of each kind of link.
-    times: Vec<LinkTimes>,
+/// Rules of a shard that no event changes.
+#[derive(Clone, Copy)]
+struct ShardRules {
     store_and_forward: bool,
     /// `true` if it exceeds the processor's second-level cache, so that looking ahead pays.
     is_large: bool,
@@ -130,27 +110,34 @@ pub(crate) struct Shard {
     /// `true` if outputs have queues: not with classes or a limited crossbar, where the link's turn is
     /// decided when it is free.
     takes_ahead: bool,
-    /// Picoseconds.
+    /// Time between a packet's arrival at a router and its routing, in picoseconds.
     router_delay: u64,
-    packets: LargePageSlab<Packet>,
-    requesters: LargePageSlab<Requester>,
-    messages: LargePageSlab<Pending>,
-    /// The messages that wait in each interface, of each class.
-    queues: Pages<FlowQueue>,
-    flows: FlowSlots,
     /// `true` if interfaces serve flows in turn.
     round_robin: bool,
-    /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which
-    /// they were given.
-    early: Pages<Queue>,
-    /// First port of the interfaces.
-    pub(crate) first_interface: u32,
-    /// Router of each position.
-    routers: RunLengths,
-    /// Endpoint of each interface.
-    endpoints: RunLengths,
+    /// Time from a packet's leaving until the next of its queue asks for an output, in picoseconds.
+    turnaround: u64,
     /// `true` if there is no other shard.
     alone: bool,
+}
+
+/// State by which outputs choose among inputs and classes.
+struct Arbitration {
+    /// Rings of classes 1 and up of each port.
+    more_rings: Vec<u32>,
+    /// Bytes over weight that each class of each port has sent, with weighted classes.
+    served: Vec<u64>,
+    /// When each input is free, with a crossbar of one packet an input.
+    input_busy: Vec<u64>,
+    /// Virtual channels of each input, if they have one queue each, and when the next of a queue follows.
+    fifos: Vec<Fifo>,
+    /// Cycles in which inputs and outputs are matched, if they are.
+    matching: Option<Matching>,
+    /// With wormhole switching, whose events are `Match` for a step and `Head` for a flit.
+    wormhole: Option<Box<Wormhole>>,
+}
+
+/// Messages to and from other shards.
+pub(crate) struct ShardBorder {
     /// The shard at the other end of each router's port; empty if there are only two.
     others: Vec<u8>,
     /// Positions of the routers that shards share.
@@ -162,6 +149,36 @@ pub(crate) struct Shard {
     pub(crate) outbox: Vec<Mail>,
     /// The earliest time in it.
     pub(crate) told: u64,
+}
+
+/// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
+#[repr(align(128))]
+pub(crate) struct Shard {
+    pub(crate) fabric: Arc<PacketFabric>,
+    pub(crate) me: usize,
+    wheel: TimingWheel<PacketEvent>,
+    pub(crate) at: Ports,
+    carried: Carried,
+    rules: ShardRules,
+    arbitration: Arbitration,
+    pub(crate) border: ShardBorder,
+    /// Times of each kind of link.
+    times: Vec<LinkTimes>,
+    packets: LargePageSlab<Packet>,
+    requesters: LargePageSlab<Requester>,
+    messages: LargePageSlab<Pending>,
+    /// The messages that wait in each interface, of each class.
+    queues: Pages<FlowQueue>,
+    flows: FlowSlots,
+    /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which
+    /// they were given.
+    early: Pages<Queue>,
+    /// First port of the interfaces.
+    pub(crate) first_interface: u32,
+    /// Router of each position.
+    routers: RunLengths,
+    /// Endpoint of each interface.
+    endpoints: RunLengths,
     pub(crate) statistics: Statistics,
     arriving: Arriving,
     pub(crate) delivered: Vec<Delivered>,
@@ -197,7 +214,7 @@ impl Shard {
             for (index, &offer) in offers.iter().enumerate() {
                 if let Some(ahead) = offers.get(index + OFFERS_AHEAD) {
                     self.prefetch_interface(self.first_interface + ahead.interface);
-                    if self.is_large {
+                    if self.rules.is_large {
                         self.packets.prefetch_place(OFFERS_AHEAD);
                     }
                 }
@@ -212,16 +229,18 @@ impl Shard {
         while let Some(event) = self.wheel.pop_until(until) {
             self.events += 1;
             self.clock = event.time;
-            if self.is_large {
+            if self.rules.is_large {
                 self.prefetch();
             }
-            if self.leaving >= LEAVING {
+            if self.border.leaving >= LEAVING {
                 self.send_off();
             }
             match event.kind() {
                 EventKind::Arrive => self.arrive(event.place(), event.load(), event.time),
                 EventKind::Head => self.follow(event.place(), event.load(), event.time),
-                EventKind::Match if self.wormhole.is_some() => self.step(event.place(), event.time),
+                EventKind::Match if self.arbitration.wormhole.is_some() => {
+                    self.step(event.place(), event.time)
+                }
                 EventKind::Match => self.match_all(event.place(), event.time),
                 EventKind::Grant => self.wake(event.place(), event.time),
                 EventKind::Credit => {
@@ -287,7 +306,7 @@ impl Shard {
 
     /// Returns the ports at which something waits, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
-        if let Some(wormhole) = &self.wormhole {
+        if let Some(wormhole) = &self.arbitration.wormhole {
             return wormhole.waiting(self.fabric.switching.lanes);
         }
         (0..self.at.ports.len())
@@ -326,7 +345,7 @@ impl Shard {
     #[inline]
     fn ring(&self, port: u32, class: u8) -> u32 {
         if class != 0 {
-            return self.more_rings[self.more_ring(port, class)];
+            return self.arbitration.more_rings[self.more_ring(port, class)];
         }
         let waits = self.at.ports[port].waits();
         if waits == NONE { NONE } else { self.at.waits[waits].ring }
@@ -338,7 +357,7 @@ impl Shard {
             self.at.waits[self.at.ports[port].waits()].ring = ring;
         } else {
             let index = self.more_ring(port, class);
-            self.more_rings[index] = ring;
+            self.arbitration.more_rings[index] = ring;
         }
     }
     #[inline]

@@ -11,8 +11,8 @@ impl Shard {
     /// credit comes).
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
-        if !self.input_busy.is_empty() && packet.upstream != NONE {
-            let free_at = self.input_busy[self.input_of(packet.upstream) as usize];
+        if !self.arbitration.input_busy.is_empty() && packet.upstream != NONE {
+            let free_at = self.arbitration.input_busy[self.input_of(packet.upstream) as usize];
             if free_at > now {
                 return Err(free_at);
             }
@@ -75,7 +75,7 @@ impl Shard {
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
         // Packets that go on in a ring must not wait behind some that would enter it.
-        let channel = if self.fifos.is_empty() {
+        let channel = if self.arbitration.fifos.is_empty() {
             u64::from(packet.bubble.is_set()) << 8 | u64::from(packet.lanes[0])
         } else {
             u64::from(packet.lane)
@@ -115,20 +115,21 @@ impl Shard {
 
     /// A class without waiting packets gets one: it may not claim what it did not use while it was idle.
     fn activate(&mut self, output: u32, class: u8) {
-        if self.served.is_empty() {
+        if self.arbitration.served.is_empty() {
             return;
         }
         let count = self.fabric.switching.classes.count();
         let first = output as usize * count as usize;
         let least = (0..count)
             .filter(|&c| self.ring(output, c) != NONE)
-            .map(|c| self.served[first + c as usize])
+            .map(|c| self.arbitration.served[first + c as usize])
             .min();
         match least {
             Some(least) => {
-                self.served[first + class as usize] = self.served[first + class as usize].max(least)
+                self.arbitration.served[first + class as usize] =
+                    self.arbitration.served[first + class as usize].max(least)
             }
-            None => self.served[first..first + count as usize].fill(0),
+            None => self.arbitration.served[first..first + count as usize].fill(0),
         }
     }
 
@@ -174,7 +175,7 @@ impl Shard {
             Classes::Weighted(weights) => {
                 let first = output as usize * weights.len();
                 let mut order: Vec<u8> = (0..weights.len() as u8).collect();
-                order.sort_by_key(|&class| self.served[first + class as usize]);
+                order.sort_by_key(|&class| self.arbitration.served[first + class as usize]);
                 self.grant_first(output, order.into_iter(), now)
             }
         };
@@ -227,7 +228,7 @@ impl Shard {
         let mut fresh = 0;
         // The next packet of an interface takes the place of this one. With weights its class begins to wait
         // anew.
-        let refills = self.is_interface(output) && self.served.is_empty();
+        let refills = self.is_interface(output) && self.arbitration.served.is_empty();
         if refills && let Some(cut) = self.cut(output, class, now) {
             (next, fresh) = (cut, self.packets[cut].size);
         }
@@ -248,7 +249,8 @@ impl Shard {
         }
         if let Classes::Weighted(weights) = &self.fabric.switching.classes {
             let weight = u64::from(weights[class as usize]);
-            self.served[output as usize * weights.len() + class as usize] += u64::from(size) * 1000 / weight;
+            self.arbitration.served[output as usize * weights.len() + class as usize] +=
+                u64::from(size) * 1000 / weight;
         }
         self.settle(output);
         self.transmit(output, index, lane, now);

@@ -4,7 +4,7 @@ use super::cross::{Mail, SharedPlaces};
 use super::flows::{FlowQueue, FlowSlots};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
-use super::{CACHED_PORTS, LinkTimes, Queue, Shard};
+use super::{Arbitration, CACHED_PORTS, LinkTimes, Queue, Shard, ShardBorder, ShardRules};
 use crate::packet::arriving::Arriving;
 use crate::packet::event::{PLACES, PacketEvent};
 use crate::packet::fabric::{Classes, PacketFabric};
@@ -136,10 +136,7 @@ impl ShardBuilder<'_> {
             .map(|endpoints| endpoints.first().copied().unwrap_or(NONE))
             .collect();
         let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
-        Shard {
-            fabric: fabric.clone(),
-            me,
-            wheel: wheel(fabric, width),
+        let arbitration = Arbitration {
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![
                 0;
@@ -157,14 +154,34 @@ impl ShardBuilder<'_> {
                 let counts = (routers.len(), first_interface as usize, endpoints.len());
                 Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
             }),
+        };
+        let rules = ShardRules {
             turnaround: switching.fifo.unwrap_or(0),
-            times: vec![LinkTimes::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,
             store_and_forward: switching.store_and_forward,
             routes_early: !fabric.routing.looks_at_load() && switching.fifo.is_none(),
             plain: switching.lanes == 1 && !switching.crossbar,
             takes_ahead: classes == 1 && !switching.crossbar,
             router_delay: switching.router,
+            round_robin: switching.round_robin,
+            alone: partition.routers.len() == 1,
+        };
+        let border = ShardBorder {
+            others,
+            shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),
+            leaving: 0,
+            taken: Vec::new(),
+            told: NEVER,
+            outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
+        };
+        Shard {
+            fabric: fabric.clone(),
+            rules,
+            arbitration,
+            border,
+            me,
+            wheel: wheel(fabric, width),
+            times: vec![LinkTimes::UNKNOWN; fabric.links.len()],
             packets: LargePageSlab::with_capacity(endpoints.len()),
             requesters: LargePageSlab::new(),
             messages: LargePageSlab::new(),
@@ -173,18 +190,10 @@ impl ShardBuilder<'_> {
                 std::iter::repeat_n(FlowQueue::EMPTY, endpoints.len() * classes),
             ),
             flows: FlowSlots::new(),
-            round_robin: switching.round_robin,
             early: Pages::new(endpoints.len(), std::iter::repeat_n(Queue::EMPTY, endpoints.len())),
             first_interface,
             routers: RunLengths::new(routers),
             endpoints: RunLengths::new(endpoints),
-            alone: partition.routers.len() == 1,
-            others,
-            shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),
-            leaving: 0,
-            taken: Vec::new(),
-            told: NEVER,
-            outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
             statistics: statistics.clone(),
             arriving: Arriving::new(),
             delivered: Vec::new(),

@@ -93,48 +93,52 @@ impl Shard {
     pub(crate) fn lies_elsewhere(&self, port: u32) -> bool {
         let (_, local) = self.fabric.stride.split(port);
         self.is_shared(port)
-            && self.shared.owners.get(local as usize).is_some_and(|&owner| owner as usize != self.me)
+            && self.border.shared.owners.get(local as usize).is_some_and(|&owner| owner as usize != self.me)
     }
 
     /// Returns `true` if `port`, of a router, belongs to one that shards share.
     #[inline]
     fn is_shared(&self, port: u32) -> bool {
-        self.shared.firsts.get(self.me).is_some_and(|&first| port >= first && port < self.first_interface)
+        self.border
+            .shared
+            .firsts
+            .get(self.me)
+            .is_some_and(|&first| port >= first && port < self.first_interface)
     }
 
     /// Returns the shard at the other end of a port that leads to one.
     #[inline]
     pub(super) fn other_shard(&self, port: u32) -> usize {
-        if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
+        if self.border.others.is_empty() { 1 - self.me } else { self.border.others[port as usize] as usize }
     }
 
     /// Sends the packets on that leave this shard at routers which shards share: many at a time, because
     /// nobody can foresee which do.
     pub(crate) fn send_off(&mut self) {
-        self.leaving = 0;
-        for mail in &mut self.outbox {
+        self.border.leaving = 0;
+        for mail in &mut self.border.outbox {
             mail.credits.append(&mut mail.gathered);
         }
-        let mut leaving = std::mem::take(&mut self.taken);
+        let mut leaving = std::mem::take(&mut self.border.taken);
         self.wheel.take_aside(&mut leaving);
         for event in leaving.drain(..) {
             let mut packet = self.packets[event.load()];
             self.packets.remove(event.load());
             let owner: usize =
-                self.shared.bounds.iter().map(|&bound| usize::from(packet.destination >= bound)).sum();
-            let (here, there) = (self.shared.firsts[self.me], self.shared.firsts[owner]);
+                self.border.shared.bounds.iter().map(|&bound| usize::from(packet.destination >= bound)).sum();
+            let (here, there) = (self.border.shared.firsts[self.me], self.border.shared.firsts[owner]);
             packet.next = packet.next - here + there;
             self.tell(owner, event.place() - here + there, packet);
         }
-        self.taken = leaving;
+        self.border.taken = leaving;
     }
 
     /// Sends a packet on to another shard, where it comes in at `input`.
     #[inline]
     pub(super) fn tell(&mut self, shard: usize, input: u32, mut packet: Packet) {
         (packet.upstream, packet.origin) = (input | UPSTREAM_REMOTE, packet.upstream);
-        self.told = self.told.min(packet.ready);
-        self.outbox[shard].packets.push(packet);
+        self.border.told = self.border.told.min(packet.ready);
+        self.border.outbox[shard].packets.push(packet);
     }
 
     /// Frees the buffer of `input` that a packet from `origin` in another shard leaves at `end`.
@@ -150,8 +154,8 @@ impl Shard {
         let (time, charge) =
             (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
         let shard = self.other_shard(input);
-        self.told = self.told.min(time);
-        self.outbox[shard].gathered.push(Credit {
+        self.border.told = self.border.told.min(time);
+        self.border.outbox[shard].gathered.push(Credit {
             time,
             held,
             port: origin,

@@ -14,7 +14,7 @@ impl Shard {
     pub(super) fn is_first(&mut self, input: u32, index: u32, now: u64) -> bool {
         let lane = self.packets[index].lane;
         let place = self.fifo(input, lane);
-        let fifo = &mut self.fifos[place];
+        let fifo = &mut self.arbitration.fifos[place];
         if !fifo.asks && fifo.free_at <= now && fifo.head == NONE {
             fifo.asks = true;
             return true;
@@ -35,13 +35,13 @@ impl Shard {
 
     /// The packet of a virtual channel that asked for an output has got it.
     pub(super) fn leave(&mut self, input: u32, lane: u8, now: u64) {
-        if self.fifos.is_empty() {
+        if self.arbitration.fifos.is_empty() {
             return;
         }
         let place = self.fifo(input, lane);
-        let fifo = &mut self.fifos[place];
+        let fifo = &mut self.arbitration.fifos[place];
         fifo.asks = false;
-        fifo.free_at = now + self.turnaround;
+        fifo.free_at = now + self.rules.turnaround;
         if fifo.head != NONE {
             let free_at = fifo.free_at;
             self.push(free_at, EventKind::Head, input, u32::from(lane));

@@ -79,7 +79,7 @@ impl Shard {
     #[inline]
     pub(super) fn append_message(&mut self, queue: usize, index: u32) {
         let FlowQueue { head, tail, ring, .. } = self.queues[queue];
-        if self.round_robin && (ring != NONE || self.messages[head].flow != self.messages[index].flow) {
+        if self.rules.round_robin && (ring != NONE || self.messages[head].flow != self.messages[index].flow) {
             self.append_to_ring(queue, index);
             return;
         }

@@ -71,7 +71,7 @@ impl Shard {
     /// The head of packet `index`, in by port `input`, can be routed now.
     #[inline]
     pub(super) fn arrive(&mut self, input: u32, index: u32, now: u64) {
-        if self.fifos.is_empty() || self.is_first(input, index, now) {
+        if self.arbitration.fifos.is_empty() || self.is_first(input, index, now) {
             self.forward(input, index, now);
         }
     }
@@ -79,7 +79,7 @@ impl Shard {
     /// Packet `index` asks for an output.
     #[inline(always)]
     pub(super) fn forward(&mut self, input: u32, index: u32, now: u64) {
-        if !self.routes_early {
+        if !self.rules.routes_early {
             self.route(input, index, now);
         }
         let packet = &self.packets[index];
@@ -91,12 +91,13 @@ impl Shard {
         }
         let fabric = &*self.fabric;
         let port = &self.at.ports[output];
-        if self.matching.is_none()
+        if self.arbitration.matching.is_none()
             && self.nobody_waits(output)
             && (port.busy <= now
-                || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
+                || self.rules.takes_ahead
+                    && port.busy - now <= self.times[self.kind_of(output) as usize].output)
         {
-            if self.plain {
+            if self.rules.plain {
                 let need = fabric.switching.charge(packet.size)
                     + if packet.bubble.is_set() { fabric.switching.packet() } else { 0 };
                 if port.end() == TO_ENDPOINT || port.first_lane.has(need, now) {
@@ -138,7 +139,7 @@ impl Shard {
         self.reserve(output, index, now);
         if self.at.ports[output].busy <= now
             && self.nobody_waits(output)
-            && self.matching.is_none()
+            && self.arbitration.matching.is_none()
             && let Ok(lane) = self.eligible(output, index, now)
         {
             self.transmit(output, index, lane, now);
@@ -177,7 +178,7 @@ impl Shard {
         let start = port.busy.max(now);
         let mut end = start + whole;
         let mut head = start + chunk;
-        if !self.store_and_forward && packet.upstream != NONE {
+        if !self.rules.store_and_forward && packet.upstream != NONE {
             end = end.max(packet.tail + chunk);
         }
         port.busy = end;
@@ -187,7 +188,7 @@ impl Shard {
         let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
-            let passing = if self.store_and_forward { whole } else { chunk };
+            let passing = if self.rules.store_and_forward { whole } else { chunk };
             let back = end + to_router + passing + self.fabric.credit[link as usize];
             note_flight(flights, QueuedPacket { start, back, charge }, now);
         }
@@ -206,18 +207,18 @@ impl Shard {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
             // What is the same for all packets first: the kind of link cannot be foreseen.
-            if self.shared.is_any() || kind != TO_SHARD {
+            if self.border.shared.is_any() || kind != TO_SHARD {
                 let packet = &mut self.packets[index];
                 go_on(packet);
-                let leaves = (kind == TO_SHARD) & !self.shared.is_behind(packet.destination);
-                if self.routes_early {
+                let leaves = (kind == TO_SHARD) & !self.border.shared.is_behind(packet.destination);
+                if self.rules.routes_early {
                     self.route(peer, index, now);
                 }
                 let event = PacketEvent::new(head, EventKind::Arrive, peer, index);
-                if self.alone {
+                if self.rules.alone {
                     self.wheel.push(event);
                 } else {
-                    self.leaving += usize::from(leaves);
+                    self.border.leaving += usize::from(leaves);
                     self.wheel.push_unless(event, leaves);
                 }
             } else {
@@ -244,12 +245,12 @@ impl Shard {
         end: u64,
         now: u64,
     ) {
-        if !self.input_busy.is_empty() {
+        if !self.arbitration.input_busy.is_empty() {
             let input = self.input_of(upstream);
-            self.input_busy[input as usize] = end;
+            self.arbitration.input_busy[input as usize] = end;
             self.leave(input, lane, now);
         }
-        let held = end + self.router_delay - since;
+        let held = end + self.rules.router_delay - since;
         if upstream & UPSTREAM_REMOTE != 0 {
             self.release_remote(upstream & !UPSTREAM_REMOTE, origin, lane, size, held, end);
             return;

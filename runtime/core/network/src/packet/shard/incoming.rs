@@ -19,7 +19,7 @@ impl Shard {
             self.packets.prefetch_place(FIRST_AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
-            if self.routes_early && !self.shared.is_any() {
+            if self.rules.routes_early && !self.border.shared.is_any() {
                 self.route(input, index, time);
             }
             self.wheel.push(PacketEvent::new(time, EventKind::Arrive, input, index));

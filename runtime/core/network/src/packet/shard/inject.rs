@@ -15,9 +15,9 @@ impl Shard {
         let source = self.endpoint_at(offer.interface);
         let single = offer.bytes <= u64::from(switching.payload)
             && switching.classes.count() == 1
-            && self.wormhole.is_none();
+            && self.arbitration.wormhole.is_none();
         // Where flows take turns, which packet is next is decided when the link is free.
-        let single = single && (!self.round_robin || self.at.ports[port].busy <= offer.time);
+        let single = single && (!self.rules.round_robin || self.at.ports[port].busy <= offer.time);
         if single && self.nobody_waits(port) && !self.at.ports[port].holds() {
             let size = switching.wire(offer.bytes as u32);
             let lanes = self.fabric.routing.injection(switching.lanes);
@@ -107,7 +107,7 @@ impl Shard {
             return self.append_message(queue, index);
         }
         self.queues[queue] = FlowQueue::of(index);
-        if self.wormhole.is_some() {
+        if self.arbitration.wormhole.is_some() {
             return self.schedule_injection(port, now);
         }
         if self.ring(port, class) == NONE
@@ -120,7 +120,7 @@ impl Shard {
     /// Makes sure that an interface is looked at by `at`.
     pub(super) fn schedule_injection(&mut self, port: u32, at: u64) {
         let interface = (port - self.first_interface) as usize;
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         if at < worms.injections[interface].wake {
             worms.injections[interface].wake = at;
             self.push(at, EventKind::Match, port, 0);
@@ -209,7 +209,7 @@ impl Shard {
         {
             self.statistics.record_message(packet, at);
         }
-        if self.alone && packet.origin != NONE {
+        if self.rules.alone && packet.origin != NONE {
             let (message, destination) = (packet.origin, packet.destination);
             let pending = &mut self.messages[message];
             pending.outstanding -= 1;

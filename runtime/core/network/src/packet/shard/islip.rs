@@ -50,13 +50,13 @@ impl Shard {
     /// Returns `true` if `output` belongs to a router that matches in cycles.
     #[inline]
     pub(super) fn is_matched(&self, output: u32) -> bool {
-        self.matching.is_some() && !self.is_interface(output)
+        self.arbitration.matching.is_some() && !self.is_interface(output)
     }
 
     /// Makes sure that the router of `output` matches in the first cycle from `at` on.
     pub(super) fn schedule_match(&mut self, output: u32, at: u64) {
         let (router, local) = self.fabric.stride.split(output);
-        let Some(matching) = &mut self.matching else { return };
+        let Some(matching) = &mut self.arbitration.matching else { return };
         let at = at.div_ceil(matching.cycle).saturating_mul(matching.cycle);
         let next = &mut matching.next[router as usize];
         if at < *next {
@@ -69,10 +69,10 @@ impl Shard {
     pub(super) fn match_all(&mut self, base: u32, now: u64) {
         let stride = self.fabric.stride.divisor();
         let router = (base / stride) as usize;
-        let Some(mut matching) = self.matching.take() else { return };
+        let Some(mut matching) = self.arbitration.matching.take() else { return };
         if matching.next[router] != now {
             // It was brought forward, and has happened.
-            self.matching = Some(matching);
+            self.arbitration.matching = Some(matching);
             return;
         }
         matching.next[router] = NEVER;
@@ -89,14 +89,14 @@ impl Shard {
             matching.accept[base as usize + input] = (grant.output - base + 1) % stride;
         }
         let cycle = matching.cycle;
-        self.matching = Some(matching);
+        self.arbitration.matching = Some(matching);
         for grant in grants.iter().flatten() {
             self.serve(grant.output, 0, grant.before, grant.at, grant.lane, now);
             if !self.nobody_waits(grant.output) {
                 again = again.min(self.at.ports[grant.output].busy);
             }
         }
-        if let Some(matching) = &mut self.matching {
+        if let Some(matching) = &mut self.arbitration.matching {
             matching.grants = grants;
         }
         if again != NEVER {

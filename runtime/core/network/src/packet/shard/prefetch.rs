@@ -82,7 +82,7 @@ impl Shard {
     #[inline]
     fn prefetch_way(&self, event: PacketEvent) {
         let Some(packet) = self.packets.get(event.load()) else { return };
-        let output = if self.routes_early { packet.next } else { event.place() };
+        let output = if self.rules.routes_early { packet.next } else { event.place() };
         self.prefetch_port(output);
         self.prefetch_lane(output, packet.lanes[0].into());
         self.prefetch_upstream(packet.upstream, packet.lane);
@@ -105,7 +105,7 @@ impl Shard {
         if let Some(port) = self.at.ports.get(packet.upstream) {
             self.at.waits.prefetch(port.waits());
         }
-        if self.routes_early
+        if self.rules.routes_early
             && let Some(port) = self.at.ports.get(packet.next)
         {
             self.at.waits.prefetch(port.waits());
@@ -178,7 +178,7 @@ impl Shard {
     /// The requesters at the output of an arriving packet.
     #[inline]
     fn prefetch_requester(&self, event: PacketEvent) {
-        if self.routes_early
+        if self.rules.routes_early
             && let Some(packet) = self.packets.get(event.load())
         {
             self.prefetch_requesters(packet.next);
@@ -189,7 +189,7 @@ impl Shard {
     /// of them.
     #[inline]
     fn prefetch_last(&self, event: PacketEvent) {
-        if self.routes_early
+        if self.rules.routes_early
             && let Some(packet) = self.packets.get(event.load())
             && let Some((ring, last)) = self.last_requester(packet.next)
         {

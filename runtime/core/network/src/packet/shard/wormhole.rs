@@ -143,7 +143,7 @@ impl Shard {
     /// Makes sure that the router whose first port is `base` steps at its clock's first tick from `at` on.
     fn schedule_step(&mut self, base: u32, at: u64) {
         let router = (base / self.fabric.stride.divisor()) as usize;
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         let at = at.div_ceil(worms.step).saturating_mul(worms.step);
         // Routers with nothing to do have no event: a network at low load costs what its packets cost, not
         // what its cycles do.
@@ -155,11 +155,11 @@ impl Shard {
 
     /// A flit comes into virtual channel `lane` of the input at `port`.
     pub(super) fn flit_arrives(&mut self, port: u32, lane: u32, now: u64) {
-        let router_delay = self.router_delay;
+        let router_delay = self.rules.router_delay;
         let (_, local) = self.fabric.stride.split(port);
         let place = (port * self.fabric.switching.lanes + lane) as usize;
         self.note_occupancy(port, place, now);
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         let input = &mut worms.inputs[place];
         input.flits += 1;
         let at = match input.stage {
@@ -175,7 +175,7 @@ impl Shard {
 
     /// Counts the bytes that were in the buffer of an input since they last changed.
     fn note_occupancy(&mut self, port: u32, place: usize, now: u64) {
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         let input = &mut worms.inputs[place];
         let held = u64::from(input.flits * worms.flit) * ((now - input.changed) / 1000);
         input.changed = now;
@@ -190,12 +190,12 @@ impl Shard {
             return;
         }
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
-        let Some(mut worms) = self.wormhole.take() else { return };
+        let Some(mut worms) = self.arbitration.wormhole.take() else { return };
         let router = (base / stride) as usize;
         // A step that was asked for and then brought forward happens all the same, for a credit may come with
         // it; but one an instant.
         if std::mem::replace(&mut worms.stepped[router], now) == now {
-            self.wormhole = Some(worms);
+            self.arbitration.wormhole = Some(worms);
             return;
         }
         if worms.next[router] <= now {
@@ -217,7 +217,7 @@ impl Shard {
             again = again.min(from);
         }
         let step = worms.step;
-        self.wormhole = Some(worms);
+        self.arbitration.wormhole = Some(worms);
         for &AllocationRequest { input, output, lane, .. } in &matched {
             self.send_flit(base, input, lane, output, now);
         }
@@ -307,7 +307,7 @@ impl Shard {
         let (lanes, output) = (self.fabric.switching.lanes, base + output);
         let place = ((base + port) * lanes + lane) as usize;
         self.note_occupancy(base + port, place, now);
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         let input = &mut worms.inputs[place];
         let (packet, out_lane) = (input.packets[0], input.lanes.0);
         input.flits -= 1;
@@ -370,9 +370,9 @@ impl Shard {
         }
         self.lane_mut(output, lane.into()).take(flit, now);
         if number == 0 {
-            self.packets[packet].ready = end + flight + self.router_delay;
+            self.packets[packet].ready = end + flight + self.rules.router_delay;
             let place = peer as usize * self.fabric.switching.lanes as usize + lane as usize;
-            if let Some(worms) = &mut self.wormhole {
+            if let Some(worms) = &mut self.arbitration.wormhole {
                 worms.inputs[place].packets.push_back(packet);
             }
         }
@@ -395,7 +395,7 @@ impl Shard {
             let step = if self.is_interface(upstream) {
                 1
             } else {
-                self.wormhole.as_ref().map_or(1, |worms| worms.step)
+                self.arbitration.wormhole.as_ref().map_or(1, |worms| worms.step)
             };
             self.push(at.next_multiple_of(step), EventKind::Match, place, 0);
             return;
@@ -411,7 +411,7 @@ impl Shard {
     /// virtual channel with room, counted from the one after the last packet's.
     fn inject_flit(&mut self, port: u32, now: u64) {
         let interface = (port - self.first_interface) as usize;
-        let Some(worms) = &mut self.wormhole else { return };
+        let Some(worms) = &mut self.arbitration.wormhole else { return };
         let flit = worms.flit;
         let mut injection = worms.injections[interface];
         if injection.wake <= now {
@@ -452,12 +452,12 @@ impl Shard {
             if injection.sent == size.div_ceil(flit) {
                 injection.packet = NONE;
             }
-            if let Some(worms) = &mut self.wormhole {
+            if let Some(worms) = &mut self.arbitration.wormhole {
                 worms.injections[interface] = injection;
             }
             self.schedule_injection(port, end);
         } else {
-            if let Some(worms) = &mut self.wormhole {
+            if let Some(worms) = &mut self.arbitration.wormhole {
                 worms.injections[interface] = injection;
             }
             let credit = (0..self.fabric.switching.lanes)

@@ -138,6 +138,7 @@ fn command() -> Command {
             "Runs real MPI programs on virtual ranks and says what they would have cost on a simulated \
              machine",
         )
+        .after_help("xsim help lists the manual's pages: first-run, find-the-cause, record-and-replay, ...")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)

@@ -75,11 +75,13 @@ pub fn help(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 if more.is_empty() { String::new() } else { format!("\nThe manual: {}\n", more.join(", ")) };
             output::text(format_args!("{help}{more}"))?;
         }
-        (None, [page]) => {
+        (None, words) if !of_commands.contains(words[0]) => {
+            let words: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
             let known = pages(&docs()?, &of_commands);
-            let Some(path) = page_named(page, &known) else {
+            let Some(path) = page_named(&words.join("-"), &known) else {
                 let text = format!(
-                    "help {page}: neither a command nor a page of the manual, which has {}",
+                    "help {}: neither a command nor a page of the manual, which has {}",
+                    words.join(" "),
                     names(&known)
                 );
                 return Err(Failure::with(USAGE, text));

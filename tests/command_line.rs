@@ -465,6 +465,10 @@ fn text_of(output: &Output) -> String {
 fn help_knows_commands_and_the_pages_of_the_manual() {
     let page = accepted(command(&["help", "machines"]).output().unwrap());
     assert_eq!(page, std::fs::read_to_string(root().join("docs/reference/machines.md")).unwrap());
+    let page = accepted(command(&["help", "find", "the", "cause"]).output().unwrap());
+    assert_eq!(page, std::fs::read_to_string(root().join("docs/how-to/find-the-cause.md")).unwrap());
+    let short = accepted(command(&["--help"]).output().unwrap());
+    assert!(short.contains("xsim help lists the manual's pages"), "{short}");
     let eval = accepted(command(&["help", "aspen", "eval"]).output().unwrap());
     assert!(eval.contains("Usage: xsim aspen eval"), "{eval}");
     let all = accepted(command(&["help"]).output().unwrap());

@@ -63,7 +63,8 @@ impl Preset {
 /// The machine of a run that names none.
 pub const DEFAULT_MACHINE: &str = "default";
 
-const TABLE: &str = "Jones and Engelmann, \"Simulation of Large-Scale HPC Architectures\", Table I";
+const TABLE: &str = "Jones and Engelmann, \"Simulation of Large-Scale HPC Architectures\", Table I, whose \
+    latencies are a link's; sizes that it leaves open are those of figures 16 to 18";
 const OWN: &str = "round numbers of a switched cluster, 1 us and 100 Gbps between any two ranks; not \
     measured on any machine";
 const PLAIN_GROUP: &str = "not measured on any machine";

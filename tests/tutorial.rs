@@ -4,6 +4,8 @@
 mod common;
 #[path = "tutorial/given.rs"]
 mod given;
+#[path = "tutorial/headers.rs"]
+mod headers;
 
 use common::{clean, native, root, scratch, xsim};
 use given::{GIVEN, Given, NOTHING};
@@ -11,6 +13,7 @@ use std::fmt::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// An indented block of a page: the number of its first line, and its lines.
 struct Block {
@@ -25,6 +28,8 @@ struct Shown {
     input: Vec<String>,
     lines: Vec<String>,
 }
+
+static BUILDING: Mutex<()> = Mutex::new(());
 
 /// The mark that gdb prints before a command that it reads.
 const PROMPT: &str = "(gdb) ";
@@ -190,6 +195,9 @@ fn run_page(page: &str) -> Result<(), String> {
     if commands.iter().any(|shown| shown.command.contains("mpirun ")) {
         native("mpich");
     }
+    // Two builds of the recorder at once would take its file from each other.
+    let builds = commands.iter().any(|shown| shown.command.contains("tracer/build.sh"));
+    let _alone = builds.then(|| BUILDING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
     let logs = directory.join("logs");
     std::fs::create_dir(&logs).unwrap();
     let mut shell = Command::new("sh");

@@ -37,7 +37,7 @@ pub const NOTHING: Given = Given { page: "", before: &[], after: &[], words: &[]
 pub const GIVEN: &[Given] = &[
     Given {
         page: "README.md",
-        before: &["cp examples/c/slow.c app.c"],
+        before: &["cp examples/c/slow.c app.c", "echo 'from mpi4py import MPI' >app.py"],
         words: &[("cargo run --release --", "xsim")],
         left: &[
             Left { command: "sh tests/run.sh", unless: NEVER, why: "it is what runs this test" },

@@ -312,6 +312,12 @@ fn in_a_browser_pictures_over_time_zoom_and_tables_sort() {
 }
 
 #[test]
+fn without_a_profile_the_findings_name_the_waiting_and_the_way_to_its_places() {
+    let path = run("barrier", 4, &[MACHINE]);
+    report(&[&path]).says(&["of all ranks' time is waiting: -xsim-profile tells where"]);
+}
+
+#[test]
 fn two_runs_are_compared() {
     let (slow, fast) = (
         run("all", 4, &["-xsim-mn=star:l=2us", "-xsim-profile"]),

@@ -43,6 +43,16 @@ fn check_files(options: &Options) -> Result<(), String> {
     let one = one.into_iter().filter_map(|(name, path)| path.as_deref().map(|path| (name, path)));
     let outputs: Vec<(&str, &Path)> =
         one.chain(options.network_report.iter().map(|path| ("network-report", path.as_path()))).collect();
+    let is_page = |path: &Path| path.extension().is_some_and(|ending| ending == "html" || ending == "htm");
+    if let Some((name, path)) = outputs.iter().find(|(name, path)| name.ends_with("report") && is_page(path))
+    {
+        return Err(format!(
+            "-xsim-{name} {0} would be JSON in a page's name: write {1}, and make the page of a report by xsim \
+             report {1} -o {0}",
+            path.display(),
+            path.with_extension("json").display()
+        ));
+    }
     for (index, &(name, path)) in outputs.iter().enumerate() {
         let is_same = |other: &Path| identity(path).is_some_and(|file| identity(other) == Some(file));
         if let Some((other, _)) = outputs[..index].iter().find(|(_, other)| is_same(other)) {

@@ -23,7 +23,14 @@ pub fn findings(report: &RunReport) -> Vec<String> {
 }
 
 fn lost(run: &Simulated, whole: u128, found: &mut Vec<(u128, String)>) {
-    let Some(profile) = &run.profile else { return };
+    let Some(profile) = &run.profile else {
+        let waited = u128::from(run.wait.mean_ps) * u128::from(run.ranks);
+        let text = format!(
+            "{} of all ranks' time is waiting: -xsim-profile tells where, and who is waited for.",
+            percent(waited, whole)
+        );
+        return found.push((waited, text));
+    };
     let mut in_states = 0;
     for (state, sum, site, lost) in lost_by_state(profile) {
         in_states += sum;

@@ -238,6 +238,10 @@ fn what_cannot_be_replayed_is_a_sentence_with_its_file() {
     };
     let part = "x.3.et: byte 39: node 2 waits for node 9, which the file does not have; control dependencies";
     assert!(output.status.success() && text(&output).contains(part), "{}", text(&output));
+    let circle = file(&[compute(2, 4).behind(&[3]), compute(3, 5).after(&[2])]);
+    std::fs::write(directory.join("x.3.et"), circle).unwrap();
+    fails(&directory, &[], 1, &["x.3.et: byte 39: nodes 2, 3 wait for each other in a circle; --deps data"]);
+    assert_eq!(ends(&directory, &["--deps", "data"]).0[3][0], 9);
     std::fs::write(directory.join("x.3.et"), file(&[receive(7, 0, 4)])).unwrap();
     fails(&directory, &[], 1, &["deadlock", "rank 3: node 7, receive of 4 bytes", "x.3.et, byte 39"]);
     std::fs::write(directory.join("x.3.et"), file(&[Node::new(1, COMP).with("num_ops", Value::Int64(1))]))

@@ -4,7 +4,7 @@ use super::outcome::{ReplayedGraph, about_calls, check_ranks};
 use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use ::chakra::groups::{self, ProcessGroups};
-use ::chakra::{ChakraEnd, ChakraRun, NodeTotal, WorkRates, files};
+use ::chakra::{ChakraEnd, ChakraRun, DependencyKinds, NodeTotal, WorkRates, files};
 use clap::{Arg, ArgMatches};
 use engine::{EndOfTime, Span};
 use network::Bandwidth;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options for traces of Chakra alone.
-pub const OWN: [&str; 3] = ["flops", "memory", "groups"];
+pub const OWN: [&str; 4] = ["flops", "memory", "groups", "deps"];
 /// Longest file of process groups.
 const MAX_GROUPS_BYTES: u64 = 1 << 30;
 
 /// Returns the subcommand's arguments for traces of Chakra.
-pub fn args() -> [Arg; 3] {
+pub fn args() -> [Arg; 4] {
     [
         Arg::new("flops").long("flops").value_name("RATE").help(
             "For a Chakra trace: operations a second of nodes without a duration [default: the machine's]",
@@ -35,6 +35,10 @@ pub fn args() -> [Arg; 3] {
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
             .help("For a Chakra trace: process groups as JSON, {\"NAME\": [RANK, ...], ...}"),
+        Arg::new("deps").long("deps").value_name("all|data").value_parser(["all", "data"]).help(
+            "For a Chakra trace: the dependencies that count, ctrl_deps and data_deps, or data_deps alone \
+             [default: all]",
+        ),
     ]
 }
 
@@ -66,7 +70,11 @@ pub fn main(mut options: Options, matches: &ArgMatches, path: &Path) -> Result<E
     let meter = HostMeter::start();
     let failed = |why: ::chakra::ChakraFault| Failure::new(why.to_string());
     let files = files::files_of(path).map_err(failed)?;
-    let graph = files::open(&files, &groups.unwrap_or_default()).map_err(failed)?;
+    let dependencies = match matches.get_one::<String>("deps").map(String::as_str) {
+        Some("data") => DependencyKinds::Data,
+        _ => DependencyKinds::All,
+    };
+    let graph = files::open(&files, &groups.unwrap_or_default(), dependencies).map_err(failed)?;
     if let Some((first, _)) = graph.ranks.iter().find_map(|rank| rank.left_out.as_ref()) {
         let all: u64 = graph.ranks.iter().filter_map(|rank| Some(rank.left_out.as_ref()?.1)).sum();
         note!("xsim: note: {first}; control dependencies on nodes that do not exist are left out ({all})");

@@ -2,7 +2,7 @@
 //! execution to its end or to a deadlock.
 #![no_main]
 
-use chakra::{ChakraGraph, RankGraph, RankOf, WorkRates};
+use chakra::{ChakraGraph, DependencyKinds, RankGraph, RankOf, WorkRates};
 use libfuzzer_sys::fuzz_target;
 use network::Machine;
 
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let files = files(bytes);
     let ranks = files.len() as u32;
     let read = |(file, rank): (&&[u8], u32)| {
-        let graph = RankGraph::read(*file, "x.et", RankOf { rank, ranks });
+        let graph = RankGraph::read(*file, "x.et", RankOf { rank, ranks, dependencies: DependencyKinds::All });
         graph.map_err(|fault| assert!(fault.byte.unwrap() <= file.len() as u64, "{fault}"))
     };
     let Ok(graphs) = files.iter().zip(0..).map(read).collect::<Result<Vec<_>, _>>() else { return };

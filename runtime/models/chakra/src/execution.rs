@@ -62,7 +62,7 @@ pub struct ChakraExecution<'g, 'n> {
     missing: Vec<u32>,
     /// Progress of each node.
     pub progress: Vec<NodeProgress>,
-    /// Begin of each node, and its end.
+    /// Begin of each node that has begun.
     pub begun: Vec<Time>,
     /// End of each node that has ended.
     pub ended: Vec<Time>,

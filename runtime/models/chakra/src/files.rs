@@ -3,7 +3,7 @@
 use crate::fault::{ChakraFault, ChakraFaultKind};
 use crate::graph::ChakraGraph;
 use crate::groups::ProcessGroups;
-use crate::node::RankOf;
+use crate::node::{DependencyKinds, RankOf};
 use crate::rank::RankGraph;
 use flate2::bufread::MultiGzDecoder;
 use std::collections::BTreeMap;
@@ -122,7 +122,11 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, ChakraFault> {
 ///
 /// # Errors
 /// A fault with its file, and its byte if it has one.
-pub fn open(files: &[PathBuf], groups: &ProcessGroups) -> Result<ChakraGraph, ChakraFault> {
+pub fn open(
+    files: &[PathBuf],
+    groups: &ProcessGroups,
+    dependencies: DependencyKinds,
+) -> Result<ChakraGraph, ChakraFault> {
     let Ok(ranks) = u32::try_from(files.len()) else {
         return Err(ChakraFault::of(ChakraFaultKind::Size, "2^32 ranks and more are too many"));
     };
@@ -135,7 +139,7 @@ pub fn open(files: &[PathBuf], groups: &ProcessGroups) -> Result<ChakraGraph, Ch
         };
         let mut input = BufReader::new(File::open(path).map_err(unreadable)?);
         let is_compressed = input.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
-        let of = RankOf { rank, ranks };
+        let of = RankOf { rank, ranks, dependencies };
         graphs.push(if is_compressed {
             RankGraph::read(BufReader::new(MultiGzDecoder::new(input)), &name, of)?
         } else {

@@ -30,6 +30,8 @@ mod run;
 pub use fault::{ChakraFault, ChakraFaultKind};
 pub use graph::{ChakraGraph, GroupCollective};
 pub use message::MAX_MESSAGE_BYTES;
-pub use node::{ChakraNode, ChakraStream, MAX_BYTES, NodeEffort, NodeWork, RankCollective, RankOf};
+pub use node::{
+    ChakraNode, ChakraStream, DependencyKinds, MAX_BYTES, NodeEffort, NodeWork, RankCollective, RankOf,
+};
 pub use rank::RankGraph;
 pub use run::{ChakraEnd, ChakraRun, NodeTotal, WorkRates, run};

@@ -130,6 +130,16 @@ const COLLECTIVES: [(&str, Kind); 10] = [
     ("BARRIER", Kind::Barrier),
 ];
 
+/// Dependencies that a replay keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum DependencyKinds {
+    /// Those of control and of data.
+    #[default]
+    All,
+    /// Those of data alone, as in Chakra's feeder.
+    Data,
+}
+
 /// Number of a rank, and of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RankOf {
@@ -137,6 +147,8 @@ pub struct RankOf {
     pub rank: u32,
     /// All ranks.
     pub ranks: u32,
+    /// Dependencies that count.
+    pub dependencies: DependencyKinds,
 }
 
 /// Returns the node of a message at a byte.
@@ -205,7 +217,8 @@ pub fn read_node(message: NodeMessage, byte: u64, of: RankOf) -> Result<ReadNode
             return Err(ChakraFault::at(ChakraFaultKind::UnknownType, byte, reason));
         }
     };
-    let controls = message.ctrl_deps.into_iter().map(|id| (id, false));
+    let controls = if of.dependencies == DependencyKinds::All { message.ctrl_deps } else { Vec::new() };
+    let controls = controls.into_iter().map(|id| (id, false));
     let mut waits_for: Vec<(u64, bool)> =
         controls.chain(message.data_deps.into_iter().map(|id| (id, true))).collect();
     waits_for.sort_unstable_by_key(|&(id, is_data)| (id, !is_data));

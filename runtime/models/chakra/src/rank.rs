@@ -116,7 +116,14 @@ fn read(input: impl Read, of: RankOf) -> Result<RankGraph, ChakraFault> {
         graph.nodes.push(node);
     }
     link(&mut graph, &edges);
-    check_order(&graph)?;
+    check_order(&graph).map_err(|fault| match waits_for.iter().all(|&(_, is_data)| is_data) {
+        true => fault,
+        // Older converters wrote such circles, because nothing read the dependencies of control.
+        false => ChakraFault {
+            reason: format!("{}; --deps data keeps the data's dependencies alone", fault.reason),
+            ..fault
+        },
+    })?;
     Ok(graph)
 }
 

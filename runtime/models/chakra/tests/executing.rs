@@ -2,7 +2,7 @@
 
 mod encoder;
 
-use chakra::{ChakraFaultKind, ChakraGraph, ChakraRun, RankGraph, RankOf, WorkRates, run};
+use chakra::{ChakraFaultKind, ChakraGraph, ChakraRun, DependencyKinds, RankGraph, RankOf, WorkRates, run};
 use encoder::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BARRIER, BROADCAST, REDUCE_SCATTER};
 use encoder::{COMP, MEM_LOAD, METADATA, Node, Value, collective, compute, file, receive, send};
 use network::Machine;
@@ -16,8 +16,8 @@ const US: u64 = 1_000_000;
 fn graph(ranks: &[Vec<Node>]) -> ChakraGraph {
     let count = ranks.len() as u32;
     let read = |(nodes, rank): (&Vec<Node>, u32)| {
-        RankGraph::read(file(nodes).as_slice(), &format!("x.{rank}.et"), RankOf { rank, ranks: count })
-            .unwrap()
+        let of = RankOf { rank, ranks: count, dependencies: DependencyKinds::All };
+        RankGraph::read(file(nodes).as_slice(), &format!("x.{rank}.et"), of).unwrap()
     };
     ChakraGraph::new(ranks.iter().zip(0..).map(read).collect(), &Default::default()).unwrap()
 }

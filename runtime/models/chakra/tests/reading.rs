@@ -2,13 +2,15 @@
 
 mod encoder;
 
-use chakra::{ChakraFault, ChakraFaultKind, ChakraGraph, ChakraStream, NodeWork, RankGraph, RankOf};
+use chakra::{
+    ChakraFault, ChakraFaultKind, ChakraGraph, ChakraStream, DependencyKinds, NodeWork, RankGraph, RankOf,
+};
 use encoder::{ALL_REDUCE, BARRIER, COLL, COMP, MEM_LOAD, METADATA, Node, RECV, SEND, Value};
 use encoder::{collective, compute, file, message, receive, send};
 use prop::sample::Index;
 use proptest::prelude::*;
 
-const ALONE: RankOf = RankOf { rank: 0, ranks: 4 };
+const ALONE: RankOf = RankOf { rank: 0, ranks: 4, dependencies: DependencyKinds::All };
 
 fn read(bytes: &[u8]) -> Result<RankGraph, ChakraFault> {
     RankGraph::read(bytes, "x.0.et", ALONE)
@@ -69,6 +71,19 @@ fn control_dependencies_on_nodes_that_were_removed_are_counted() {
     assert_eq!((first.kind, first.byte, count), (ChakraFaultKind::UnknownDependency, Some(56), 2));
     assert_eq!(first.to_string(), "x.0.et: byte 56: node 2 waits for node 5, which the file does not have");
     assert_eq!(graph.missing, [0, 1, 0]);
+}
+
+#[test]
+fn a_circle_of_control_and_data_is_none_of_data_alone() {
+    let bytes = file(&[compute(1, 1).behind(&[2]), compute(2, 1).after(&[1])]);
+    let fault = read(&bytes).unwrap_err();
+    assert_eq!((fault.kind, fault.byte), (ChakraFaultKind::Cycle, Some(39)));
+    assert!(
+        fault.reason.ends_with("in a circle; --deps data keeps the data's dependencies alone"),
+        "{fault}"
+    );
+    let data = RankOf { dependencies: DependencyKinds::Data, ..ALONE };
+    assert_eq!(RankGraph::read(bytes.as_slice(), "x.0.et", data).unwrap().missing, [0, 1]);
 }
 
 #[test]
@@ -149,7 +164,8 @@ fn collectives_that_do_not_match_are_faults_with_the_byte_of_one() {
     let fault = |of: [&[Node]; 2], parts: &[&str]| {
         let ranks = [0, 1].map(|rank| {
             let name = format!("x.{rank}.et");
-            RankGraph::read(file(of[rank as usize]).as_slice(), &name, RankOf { rank, ranks: 2 }).unwrap()
+            RankGraph::read(file(of[rank as usize]).as_slice(), &name, RankOf { rank, ranks: 2, ..ALONE })
+                .unwrap()
         });
         let fault = ChakraGraph::new(ranks.into(), &Default::default()).unwrap_err();
         let text = fault.to_string();

@@ -24,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
     let files = files(bytes);
     let ranks = files.len() as u32;
     let read = |(file, rank): (&&[u8], u32)| {
-        let graph = RankGraph::read(*file, "x.et", RankOf { rank, ranks, dependencies: DependencyKinds::All });
+        let of = RankOf { rank, ranks, dependencies: DependencyKinds::All };
+        let graph = RankGraph::read(*file, "x.et", of);
         graph.map_err(|fault| assert!(fault.byte.unwrap() <= file.len() as u64, "{fault}"))
     };
     let Ok(graphs) = files.iter().zip(0..).map(read).collect::<Result<Vec<_>, _>>() else { return };

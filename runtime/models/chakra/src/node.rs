@@ -133,10 +133,10 @@ const COLLECTIVES: [(&str, Kind); 10] = [
 /// Dependencies that a replay keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum DependencyKinds {
-    /// Those of control and of data.
+    /// Dependencies of control and of data.
     #[default]
     All,
-    /// Those of data alone, as in Chakra's feeder.
+    /// Dependencies of data alone, as in Chakra's feeder.
     Data,
 }
 

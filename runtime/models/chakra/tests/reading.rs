@@ -173,11 +173,16 @@ fn collectives_that_do_not_match_are_faults_with_the_byte_of_one() {
         fault.kind
     };
     let [reduce, barrier] = [collective(1, ALL_REDUCE, 8), collective(2, BARRIER, 0)];
-    let kind =
-        fault([&[reduce.clone(), barrier.clone()], &[reduce.clone()]], &["x.0.et: byte", "rank 1 has 1"]);
+    let kind = fault(
+        [&[reduce.clone(), barrier.clone()], std::slice::from_ref(&reduce)],
+        &["x.0.et: byte", "rank 1 has 1"],
+    );
     assert_eq!(kind, ChakraFaultKind::Collectives);
     let other = [collective(5, ALL_REDUCE, 16)];
-    let kind = fault([&[reduce.clone()], &other], &["allreduce of 8 bytes", "rank 1's (node 5", "16 bytes"]);
+    let kind = fault(
+        [std::slice::from_ref(&reduce), &other],
+        &["allreduce of 8 bytes", "rank 1's (node 5", "16 bytes"],
+    );
     assert_eq!(kind, ChakraFaultKind::Collectives);
     let named = [reduce.with("pg_name", Value::Text("a".to_owned()))];
     let kind = fault([&named, &[]], &["node 1: process group a is not defined"]);

@@ -129,6 +129,70 @@ fn waiting_for_any_of_many_receives_that_accept_different_messages_is_quick() {
     output.success();
 }
 
+/// Waits for any or some of many receives, named or for any source, persistent or not, which complete one
+/// after the other: each looks at what has changed since the last, and finds what a short array would give.
+#[test]
+fn waiting_for_any_of_many_requests_costs_what_completes() {
+    let source = common::scratch("waitany-many").join("many.c");
+    std::fs::write(&source, MANY).unwrap();
+    let program = common::compile(source.to_str().unwrap(), &[]);
+    for kind in ["named", "any", "persistent", "some"] {
+        // With the square of these each takes minutes.
+        let output = Run::of(program.clone())
+            .ranks(5)
+            .machine("star:l=1us")
+            .variable("XSIM_COMPUTE", "none")
+            .arg("60000")
+            .arg(kind)
+            .run_for(60);
+        assert_eq!(output.success().lines(), ["60000 in their order"], "{kind}");
+    }
+}
+
+const MANY: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    int rank, size, count = atoi(argv[1]), right = 0, got = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Request *requests = malloc(count * sizeof *requests);
+    int *numbers = malloc(count * sizeof *numbers), *indices = malloc(count * sizeof *indices);
+    int any = strcmp(argv[2], "any") == 0, some = strcmp(argv[2], "some") == 0;
+    for (int i = 0; rank == 0 && i < count; i++) {
+        int from = any ? MPI_ANY_SOURCE : 1 + i % (size - 1);
+        if (strcmp(argv[2], "persistent") == 0) {
+            MPI_Recv_init(numbers + i, 1, MPI_INT, from, 0, MPI_COMM_WORLD, requests + i);
+            MPI_Start(requests + i);
+        } else {
+            MPI_Irecv(numbers + i, 1, MPI_INT, from, 0, MPI_COMM_WORLD, requests + i);
+        }
+    }
+    /* Each message is asked for when the one before has come. */
+    while (rank == 0 && got < count) {
+        int found = 1;
+        MPI_Send(NULL, 0, MPI_INT, 1 + got % (size - 1), 1, MPI_COMM_WORLD);
+        if (some)
+            MPI_Waitsome(count, requests, &found, indices, MPI_STATUSES_IGNORE);
+        else
+            MPI_Waitany(count, requests, indices, MPI_STATUS_IGNORE);
+        for (int k = 0; k < found; k++, got++)
+            right += indices[k] == got && numbers[got] == got;
+    }
+    for (int i = rank - 1; rank > 0 && i < count; i += size - 1) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&i, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    if (rank == 0)
+        printf("%d in their order\n", right);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
 const TAGS: &str = r#"
 #include <mpi.h>
 #include <stdlib.h>

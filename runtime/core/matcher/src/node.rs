@@ -34,7 +34,8 @@ pub const NIL: u32 = u32::MAX;
 // or RENDEZVOUS while its sender waits for the match (`data[1]` is that request, so INLINE is excluded),
 // UNDER_WAY until a shared network has delivered it (`layout` is its flight), OWNED until its sender's
 // request is completed. Flags of a receive: WILD and ANY_TAG while it is Posted; LAYOUT or MOUNTED_ONLY, if
-// its message cannot be put into its buffer by whoever sends it; LISTED, if a failure may end it; WAITED
+// its message cannot be put into its buffer by whoever sends it; LISTED, if its completion or its end
+// is noted down; WAITED
 // while its rank is blocked for it, STATUS_IGNORED only beside WAITED; ORPHAN once the program freed it; when
 // Matched, INLINE or POOLED if its rank still has to move the payload, TRUNCATED, TOLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,7 +76,8 @@ pub mod flag {
     pub const ANY_TAG: u16 = 1 << 4;
     /// A message whose sender waits for the match; `data[1]` is its request.
     pub const SYNCHRONOUS: u16 = 1 << 5;
-    /// A receive that is listed, because a failure or a revocation may end it (`faults`).
+    /// A receive that is listed, because a failure or a revocation may end it (`faults`), or because its rank
+    /// waits piece by piece for the array that it stands in.
     // A message's flag says something else, and no node is both.
     pub const LISTED: u16 = SYNCHRONOUS;
     /// The message was longer than the receive allowed.

@@ -114,6 +114,8 @@ impl World {
         self.messages.failures().look_behind(rank, time);
         if self.messages.ranks()[rank].pending.is_polling() {
             self.messages.ranks_mut().advance(rank, time);
+            let clock = self.messages.clock(rank);
+            self.messages.requests_mut().pass_watched(rank, clock);
         }
     }
 

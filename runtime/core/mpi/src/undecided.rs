@@ -27,11 +27,12 @@ mod calls;
 mod parking;
 mod probes;
 mod threads;
+mod watching;
 
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{Node, State, flag};
 use crate::order::question::{Open, Poll, Question};
-use crate::request::{Completion, PROC_NULL};
+use crate::request::{Completion, PROC_NULL, RequestsBefore};
 use crate::transit::Transit;
 use crate::view::BufferView;
 use crate::world::World;
@@ -85,6 +86,13 @@ impl World {
                     (false, false) => Open::Final,
                 }
             }
+            Question::TestAny(round) if let Some(array) = self.watched(rank, &round.requests) => {
+                match array.before_first(round.from, known) {
+                    RequestsBefore { unknown: true, .. } => Open::At(clock),
+                    RequestsBefore { late: true, .. } => foreknown(),
+                    _ => Open::Final,
+                }
+            }
             Question::TestAny(round) => {
                 let mut late = false;
                 for (_, handle) in round.active() {
@@ -97,6 +105,14 @@ impl World {
                 }
                 if late { foreknown() } else { Open::Final }
             }
+            Question::TestSome(requests) if let Some(array) = self.watched(rank, requests) => {
+                let first = array.extremes(known).map(First::of).fold(First::NONE, First::or);
+                match (first.unknown, first.is_late(clock)) {
+                    (true, _) => Open::At(clock),
+                    (false, true) => foreknown(),
+                    (false, false) => Open::Final,
+                }
+            }
             Question::TestSome(requests) => {
                 let mut late = false;
                 for handle in requests.iter() {
@@ -107,6 +123,13 @@ impl World {
                     }
                 }
                 if late { foreknown() } else { Open::Final }
+            }
+            Question::WaitAny(round) if let Some(array) = self.watched(rank, &round.requests) => {
+                match array.before_first(round.from, known) {
+                    RequestsBefore { ends: true, unknown: false, late: true } => foreknown(),
+                    RequestsBefore { ends: true, unknown: false, late: false } => Open::Final,
+                    _ => self.open_first(rank, self.first_of(rank, &round.requests)),
+                }
             }
             Question::WaitAny(round) => {
                 // However many are asked about, the first tell most often.
@@ -120,7 +143,7 @@ impl World {
                 }
                 self.open_first(rank, first)
             }
-            Question::WaitSome(requests) => self.open_first(rank, self.first_of(requests)),
+            Question::WaitSome(requests) => self.open_first(rank, self.first_of(rank, requests)),
             Question::WaitAll(requests) => {
                 let mut latest = clock;
                 for handle in requests.iter() {

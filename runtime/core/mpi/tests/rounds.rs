@@ -34,8 +34,16 @@ enum Op {
     /// The first place's handle stands in the other one too, if it may be given twice.
     Copy(usize, usize),
     Compute(u64),
+    /// Receives in all places that are free from one on, up to another, and persistent ones that are started.
+    Fill(usize, usize, bool),
+    /// A synchronous send, and later its receive.
+    Issend(usize),
+    Receive(usize),
+    /// A wait for the request of this place alone, if it is complete.
+    Wait(usize),
     WaitAny(usize),
     TestAny(usize),
+    WaitSome(usize),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -50,6 +58,12 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (place(), place()).prop_map(|(one, other)| Op::Swap(one, other)),
         1 => (place(), place()).prop_map(|(one, other)| Op::Copy(one, other)),
         2 => (1..3_000_000u64).prop_map(Op::Compute),
+        2 => (0..300usize, 0..200usize, any::<bool>())
+            .prop_map(|(from, many, persistent)| Op::Fill(from, many, persistent)),
+        1 => place().prop_map(Op::Issend),
+        1 => place().prop_map(Op::Receive),
+        2 => place().prop_map(Op::Wait),
+        2 => many().prop_map(Op::WaitSome),
         5 => many().prop_map(Op::WaitAny),
         2 => many().prop_map(Op::TestAny),
     ]
@@ -66,6 +80,11 @@ struct Alone<'a> {
     lasting: Vec<usize>,
     /// Tags of receives whose messages have not left.
     posted: Vec<i32>,
+    /// Tags of the receives that persistent requests start, by handle.
+    persistent: Vec<(usize, i32)>,
+    /// Tags of synchronous sends that nobody has received.
+    sent: Vec<i32>,
+    last_tag: i32,
     words: Vec<u64>,
     /// Behind which place of a long array a request was found last.
     behind: usize,
@@ -114,6 +133,36 @@ impl Alone<'_> {
         }
     }
 
+    fn next_tag(&mut self) -> i32 {
+        self.last_tag += 1;
+        self.last_tag
+    }
+
+    /// A persistent receive in this place, if it is free or has one that is not active, is started.
+    fn start(&mut self, place: usize) {
+        let mpi = self.mpi;
+        if self.handles[place] == REQUEST_NULL {
+            let tag = self.next_tag();
+            let template = Template::Receive { buffer: self.buffer(place), from: Self::myself(tag) };
+            self.handles[place] = mpi.persistent(template);
+            self.persistent.push((self.handles[place], tag));
+        }
+        let handle = self.handles[place];
+        let Some(&(_, tag)) = self.persistent.iter().find(|(known, _)| *known == handle) else { return };
+        if mpi.world().completion(handle).unwrap() == Completion::Null {
+            mpi.start(handle).unwrap();
+            mpi.world().enter_call(0, Course::Ends);
+            self.posted.push(tag);
+        }
+    }
+
+    /// Returns which of the first `many` requests are complete at `time`, in their order.
+    fn complete_at(&self, many: usize, time: Time) -> Vec<i32> {
+        let world = self.mpi.world();
+        let is_complete = |&place: &usize| matches!(world.completion(self.handles[place]), Ok(Completion::At(at)) if at <= time);
+        (0..many).filter(is_complete).map(|place| place as i32).collect()
+    }
+
     fn put(&mut self, place: usize, make: impl FnOnce(&mut Self) -> usize) {
         if self.handles[place] == REQUEST_NULL {
             self.handles[place] = make(self);
@@ -126,7 +175,7 @@ impl Alone<'_> {
         mpi.world().enter_call(0, Course::Ends);
         match op {
             Op::Post(place) => self.put(place, |rank| {
-                let tag = rank.next as i32;
+                let tag = rank.next_tag();
                 rank.posted.push(tag);
                 mpi.ireceive(rank.buffer(place), Self::myself(tag)).unwrap()
             }),
@@ -169,6 +218,54 @@ impl Alone<'_> {
             }
             Op::Copy(..) => {}
             Op::Compute(time) => mpi.world().messages.ranks_mut().charge(0, Span::from_ps(time)),
+            Op::Fill(from, many, persistent) => {
+                for place in from..(from + many).min(300) {
+                    if persistent {
+                        self.start(place);
+                    } else {
+                        self.make(Op::Post(place));
+                    }
+                }
+            }
+            Op::Issend(place) => self.put(place, |rank| {
+                let tag = 3_000_000 + rank.next_tag();
+                rank.sent.push(tag);
+                mpi.isend(SendMode::Synchronous, rank.buffer(place), Self::myself(tag)).unwrap()
+            }),
+            Op::Receive(which) => {
+                if !self.sent.is_empty() {
+                    let tag = self.sent.swap_remove(which % self.sent.len());
+                    let mut request = mpi.ireceive(self.buffer(0), Self::myself(tag)).unwrap();
+                    let one = RequestArray {
+                        at: Addr(std::ptr::from_mut(&mut request) as usize),
+                        count: 1,
+                        wide: true,
+                    };
+                    mpi.world().enter_call(0, Course::Ends);
+                    mpi.finish_all(one, |_, _| {}).unwrap();
+                }
+            }
+            Op::Wait(place) => {
+                let clock = self.clock();
+                let known = mpi.world().completion(self.handles[place]).unwrap();
+                if matches!(known, Completion::At(time) if time <= clock) {
+                    let one = RequestArray {
+                        at: Addr(std::ptr::from_mut(&mut self.handles[place]) as usize),
+                        count: 1,
+                        wide: true,
+                    };
+                    mpi.finish_all(one, |_, _| {}).unwrap();
+                }
+            }
+            Op::WaitSome(many) => {
+                let Some((_, time)) = self.pass(many) else { return true };
+                let complete = self.complete_at(many, time);
+                self.expected.extend(complete.into_iter().map(|index| (index, time)));
+                if mpi.begin_wait_some(self.array(many)) {
+                    return false;
+                }
+                self.end(op);
+            }
             // One that waits for what nobody does would wait for ever.
             Op::WaitAny(many) => {
                 let Some((place, time)) = self.pass(many) else { return true };
@@ -204,6 +301,13 @@ impl Alone<'_> {
             Op::TestAny(many) => {
                 let (_, index, _) = self.mpi.end_test_any(self.array(many)).unwrap();
                 self.note(many, index);
+            }
+            Op::WaitSome(many) => {
+                let mut indices = Vec::new();
+                let count = self.mpi.end_wait_some(self.array(many), &mut |_, index, _| indices.push(index));
+                assert_eq!(count.unwrap(), Some(indices.len() as u32));
+                let clock = self.clock();
+                self.found.extend(indices.into_iter().map(|index| (index as i32, clock)));
             }
             _ => unreachable!("these ask"),
         }
@@ -244,6 +348,9 @@ proptest! {
             handles: vec![REQUEST_NULL; 300],
             lasting: Vec::new(),
             posted: Vec::new(),
+            persistent: Vec::new(),
+            sent: Vec::new(),
+            last_tag: 0,
             words: vec![0; 300],
             behind: 0,
             found: Vec::new(),

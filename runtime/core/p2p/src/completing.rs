@@ -11,6 +11,9 @@ use crate::watch::Watch;
 use engine::Time;
 use matcher::Matcher;
 
+/// Marks of receives that their ranks have to see when they are complete.
+const HAS_TO_BE_SEEN: u16 = flag::INLINE | flag::POOLED | flag::TRUNCATED | flag::LISTED;
+
 /// Requests with the ranks that wait for them.
 pub struct Completing<'a> {
     pub(crate) ranks: &'a mut Ranks,
@@ -46,7 +49,7 @@ impl Completing<'_> {
         // Its owner is blocked, and all that it needs is when. The node is free before its rank runs again.
         // The handles that the program has name it in a way that only the wait knows which the rank is
         // blocked in (`handle::of_ignored`).
-        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | flag::INLINE | flag::POOLED | flag::TRUNCATED)
+        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | HAS_TO_BE_SEEN)
             == flag::WAITED | flag::STATUS_IGNORED
         {
             self.matcher.free(index);
@@ -56,17 +59,10 @@ impl Completing<'_> {
         }
         node.arrival = arrival;
         node.state = State::Matched;
-        if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
-            if node.has(flag::ORPHAN) {
-                // The main loop completes it, with its rank mounted: its payload may be for memory that only
-                // this rank reaches.
-                self.requests.add_orphan(to, index);
-            } else {
-                if node.has(flag::STATUS_IGNORED) {
-                    self.requests.add_unsettled(index, to);
-                }
-                self.ranks.count_down(self.ready, to);
-            }
+        match node.flags & (flag::WAITED | flag::ORPHAN | flag::LISTED | flag::STATUS_IGNORED) {
+            0 => {}
+            flag::WAITED => self.ranks.count_down(self.ready, to),
+            _ => complete_noted(self.ranks, self.ready, self.requests, node.flags, (to, index, arrival)),
         }
         if self.ranks[to].pending.is_polling() {
             self.matcher.mark_dirty(to, &mut self.ranks[to].pending);
@@ -84,6 +80,10 @@ impl Completing<'_> {
         }
         request.done = Some(at);
         let owner = request.owner;
+        if request.watched {
+            self.requests.kept_completed(owner, index, at);
+        }
+        let request = &mut self.requests[index];
         let mut effect = CompletionEffect::None;
         if request.orphan && !matches!(request.body, Body::Chapter { .. }) {
             self.requests.remove(index);
@@ -97,5 +97,31 @@ impl Completing<'_> {
             self.matcher.mark_dirty(owner, pending);
         }
         effect
+    }
+}
+
+/// Completes a receive of which more is to be noted down than that.
+// With what it needs and not with all of `Completing`, which no plain receive has in memory for it.
+#[cold]
+#[inline(never)]
+fn complete_noted(
+    ranks: &mut Ranks,
+    ready: &mut Ready,
+    requests: &mut Requests,
+    flags: u16,
+    (to, index, arrival): (u32, u32, Time),
+) {
+    if flags & flag::LISTED != 0 {
+        requests.receive_completed(to, index, arrival);
+    }
+    if flags & flag::ORPHAN != 0 {
+        // The main loop completes it, with its rank mounted: its payload may be for memory that only this rank
+        // reaches.
+        requests.add_orphan(to, index);
+    } else if flags & flag::WAITED != 0 {
+        if flags & flag::STATUS_IGNORED != 0 {
+            requests.add_unsettled(index, to);
+        }
+        ranks.count_down(ready, to);
     }
 }

@@ -5,19 +5,24 @@ pub mod persistent;
 pub use persistent::{Starter, Template};
 
 mod kinds;
+mod watched;
 
 pub use kinds::{
     ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray,
     Round, Status, UNDEFINED,
 };
 
+pub use watched::{FirstComplete, RequestsBefore, WatchedArray};
+
 use crate::buffered::{self, Attached};
 use crate::deferred::DeferredMatches;
 use crate::error::{ErrorClass, Failure};
 use crate::handle::{self, RequestRef};
+use engine::Time;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
 use std::ops::{Index, IndexMut};
+use watched::WatchedArrays;
 
 /// Returns the failure of a call that was given a handle which is no active request.
 #[cold]
@@ -67,6 +72,8 @@ pub struct Requests {
     /// `true` if receives that a rank is blocked for may be completed without it looking at them again
     /// ([`Messages::await_all`](crate::Messages::await_all)).
     unseen: bool,
+    /// Long arrays that ranks wait for piece by piece.
+    watched: WatchedArrays,
 }
 
 impl Requests {
@@ -83,6 +90,7 @@ impl Requests {
             distinct: 0,
             plain_receives: true,
             unseen,
+            watched: WatchedArrays::default(),
         }
     }
 
@@ -119,6 +127,9 @@ impl Requests {
     }
     /// Takes a table request out.
     pub fn remove(&mut self, index: u32) -> Option<Request> {
+        if let Some(&Request { watched: true, owner, .. }) = self.table.get(index) {
+            self.watched.ended(owner, handle::of_cold(index));
+        }
         self.table.remove(index)
     }
     /// Returns all table requests with their indices.
@@ -127,10 +138,11 @@ impl Requests {
     }
     /// Makes a table request.
     pub fn make(&mut self, owner: u32, body: Body) -> u32 {
-        self.table.insert(Request { owner, done: None, waited: false, orphan: false, body })
+        self.table.insert(Request { owner, done: None, waited: false, watched: false, orphan: false, body })
     }
     /// Frees all requests of a rank that will not ask for them any more.
     pub(crate) fn abandon(&mut self, owner: u32) {
+        self.watched.forget(owner);
         for request in self.table.iter_mut().filter(|request| request.owner == owner) {
             (request.waited, request.orphan) = (false, true);
         }
@@ -141,6 +153,32 @@ impl Requests {
         let waited: Vec<u32> = waited.map(|(index, _)| index).collect();
         waited.iter().for_each(|&index| self.table[index].waited = false);
         waited
+    }
+
+    /// Notes that a receive of `rank` completes at `at`, if its array is watched.
+    #[cold]
+    pub(crate) fn receive_completed(&mut self, rank: u32, receive: u32, at: Time) {
+        self.watched.completed(rank, handle::of_node(receive), at);
+    }
+    /// Notes that a receive of `rank` is over, if its array is watched.
+    #[cold]
+    pub(crate) fn receive_ended(&mut self, rank: u32, receive: u32) {
+        self.watched.ended(rank, handle::of_node(receive));
+    }
+    /// Notes that a request of the table completes at `at`, if its array is watched.
+    #[cold]
+    pub(crate) fn kept_completed(&mut self, rank: u32, index: u32, at: Time) {
+        self.watched.completed(rank, handle::of_cold(index), at);
+    }
+    /// Starts a persistent request as `operation`.
+    pub fn started(&mut self, index: u32, operation: usize) {
+        let request = &mut self.table[index];
+        if let Body::Persistent { active, .. } = &mut request.body {
+            *active = Some(operation);
+        }
+        if request.watched {
+            self.watched.ended(request.owner, handle::of_cold(index));
+        }
     }
 
     /// Returns the status of the receive that has just ended.

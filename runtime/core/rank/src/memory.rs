@@ -50,6 +50,14 @@ pub fn read(from: Addr, out: &mut [u8]) {
     }
 }
 
+/// Returns `true` if the program's memory holds these bytes.
+#[inline]
+pub fn holds(at: Addr, bytes: &[u8]) -> bool {
+    // SAFETY: the program vouched for `at` (module text), and nothing writes there meanwhile: its rank is
+    // mounted and in a call.
+    bytes.is_empty() || unsafe { std::slice::from_raw_parts(at.0 as *const u8, bytes.len()) } == bytes
+}
+
 /// Copies `bytes` into the program's memory.
 #[inline]
 pub fn write(to: Addr, bytes: &[u8]) {

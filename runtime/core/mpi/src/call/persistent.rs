@@ -101,10 +101,8 @@ impl Mpi {
                 started.map_err(|failure| failure.within(start.scope))?
             }
         };
-        if let RequestRef::Cold(index) = handle::request(request)
-            && let Body::Persistent { active, .. } = &mut self.world().messages.requests_mut()[index].body
-        {
-            *active = Some(started);
+        if let RequestRef::Cold(index) = handle::request(request) {
+            self.world().messages.requests_mut().started(index, started);
         }
         Ok(())
     }

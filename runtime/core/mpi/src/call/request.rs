@@ -44,6 +44,8 @@ impl Mpi {
     // an orphan.
     pub fn free_request(&self, request: usize) -> Result {
         let mut world = self.world();
+        let me = world.messages.me();
+        world.messages.requests_mut().forget_watched(me);
         match handle::request(request) {
             RequestRef::Nothing | RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(request)),
             RequestRef::Sent => Ok(()),

@@ -53,6 +53,15 @@ impl Question {
             Question::WaitAll(_) | Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_)
         )
     }
+    /// Returns the requests of which it asks for any or some.
+    pub(crate) fn requests_for_any(&self) -> Option<RequestArray> {
+        match self {
+            Question::TestAny(_) | Question::TestSome(_) | Question::WaitAny(_) | Question::WaitSome(_) => {
+                self.requests()
+            }
+            _ => None,
+        }
+    }
     /// Returns the requests that it asks about.
     pub(crate) fn requests(&self) -> Option<RequestArray> {
         match self {
@@ -79,7 +88,14 @@ pub struct Asked {
     pub question: Question,
     // What the question's array points to.
     // Shared, since parking puts one question into a cycle and into the poll.
-    _kept: Option<Rc<[usize]>>,
+    _kept: Option<KeptHandles>,
+}
+
+/// Handles that stay as they are while others may look at them.
+#[derive(Clone, Debug)]
+enum KeptHandles {
+    Copied { _handles: Rc<[usize]> },
+    Watched { _bytes: Rc<[u8]> },
 }
 
 impl Asked {
@@ -108,7 +124,20 @@ impl Asked {
                 return Asked { question, _kept: None };
             }
         };
-        Asked { question, _kept: Some(kept) }
+        Asked { question, _kept: Some(KeptHandles::Copied { _handles: kept }) }
+    }
+}
+
+impl Asked {
+    /// Shares the handles that are kept of the question's array.
+    pub(crate) fn of_kept(question: &Question, (array, bytes): (RequestArray, Rc<[u8]>)) -> Asked {
+        let mut question = question.clone();
+        match &mut question {
+            Question::TestSome(requests) | Question::WaitSome(requests) => *requests = array,
+            Question::TestAny(round) | Question::WaitAny(round) => round.requests = array,
+            _ => unreachable!("no others are watched"),
+        }
+        Asked { question, _kept: Some(KeptHandles::Watched { _bytes: bytes }) }
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::handle;
 use crate::node::{State, flag};
-use crate::order::question::{Asked, Poll, Question};
-use crate::request::{Completion, RequestArray, Round, Status, UNDEFINED, stands_twice};
+use crate::order::question::{Poll, Question};
+use crate::request::{Completion, FirstComplete, RequestArray, Round, Status, UNDEFINED, stands_twice};
 use crate::world::{Mpi, World};
 use engine::Time;
 use rank::Addr;
@@ -12,7 +12,7 @@ use rank::Addr;
 /// Requests up to which the first that is complete is looked for from the first of all on.
 // So many handles are read in less time than the rest of a call takes, and programs may be used to the first
 // coming first, as with MPICH and Open MPI.
-const MAX_SCANNED_FROM_FIRST: u32 = 64;
+pub(super) const MAX_SCANNED_FROM_FIRST: u32 = 64;
 
 /// Result of a test or a wait for several requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl World {
         }
         let poll = match parked {
             Some(cycle) => Poll::Parked(cycle),
-            None => Poll::Once(Asked::keep(question)),
+            None => Poll::Once(self.keep(question)),
         };
         self.end_turn();
         self.order.polls.insert(me, poll);
@@ -146,14 +146,18 @@ impl Mpi {
         question: impl FnOnce(RequestArray) -> Question,
     ) -> bool {
         let mut world = self.world();
-        let requests = world.behind_nulls(requests);
-        !world.is_answered(&question(requests))
+        let behind = world.behind_nulls(requests);
+        let asked = if world.watch_some(&requests) { requests } else { behind };
+        !world.is_answered(&question(asked))
     }
 
     /// Asks for any one of these requests.
     fn begin_ask_any(&self, requests: RequestArray, question: impl FnOnce(Round) -> Question) -> bool {
         let mut world = self.world();
         let round = world.round(requests);
+        if requests.count > MAX_SCANNED_FROM_FIRST {
+            world.watch_any(&round);
+        }
         !world.is_answered(&question(round))
     }
 
@@ -176,6 +180,14 @@ impl Mpi {
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
         let me = world.messages.me();
+        world.pass_watched();
+        if let Some(array) = world.watched(me, &requests) {
+            let first = array.first_complete(0, |handle| world.completion(handle))?;
+            let found = world.found(first, wait).0;
+            // It may have a clock that it is looked at anew.
+            world.pass_watched();
+            return Ok(found);
+        }
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
         for (_, handle) in requests.active() {
@@ -208,6 +220,13 @@ impl Mpi {
     fn seek(&self, round: Round, wait: bool) -> Result<(Found, Option<u32>)> {
         let mut world = self.world();
         let me = world.messages.me();
+        if round.requests.count > MAX_SCANNED_FROM_FIRST {
+            world.pass_watched();
+            if let Some(array) = world.watched(me, &round.requests) {
+                let first = array.first_complete(round.from, |handle| world.completion(handle))?;
+                return Ok(world.found(first, wait));
+            }
+        }
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, None);
         for (index, handle) in round.active() {
@@ -223,17 +242,8 @@ impl Mpi {
                 Completion::Null => {}
             }
         }
-        Ok(match least {
-            _ if !active => (Found::NoneActive, None),
-            Some((time, index)) if wait => {
-                world.messages.ranks_mut().advance(me, time);
-                (Found::Some, Some(index))
-            }
-            _ => {
-                world.messages.ranks_mut().fail_poll();
-                (Found::Nothing, None)
-            }
-        })
+        let first = if active { FirstComplete::Later(least) } else { FirstComplete::NoneActive };
+        Ok(world.found(first, wait))
     }
 
     /// Completes any one request, as [`Mpi::seek`] finds it.
@@ -313,6 +323,20 @@ impl Mpi {
         Ok((found != Found::Nothing, index, status))
     }
 
+    fn has_watched(&self, requests: &RequestArray) -> bool {
+        let world = self.world();
+        world.messages.requests().watched(world.messages.me(), requests).is_some()
+    }
+
+    /// Returns the next request from `from` on that may be complete.
+    fn next_candidate(&self, requests: &RequestArray, from: u32) -> Option<u32> {
+        let world = self.world();
+        match world.watched(world.messages.me(), requests) {
+            Some(array) => array.next_candidate(from),
+            None => requests.next_active(from),
+        }
+    }
+
     // Each failed receive ends with its own status; the call fails once, at the end (MPI 5.0 section 3.7.5).
     fn some(
         &self,
@@ -320,7 +344,8 @@ impl Mpi {
         wait: bool,
         found: &mut dyn FnMut(u32, u32, &Status),
     ) -> Result<Option<u32>> {
-        let nulls = self.world().known_nulls(requests);
+        let is_watched = self.has_watched(&requests);
+        let nulls = if is_watched { 0 } else { self.world().known_nulls(requests) };
         let requests = requests.behind(nulls);
         match self.reach(requests, wait)? {
             Found::NoneActive => return Ok(None),
@@ -333,7 +358,10 @@ impl Mpi {
             world.messages.clock(world.messages.me())
         };
         let mut failed = None;
-        for (index, handle) in requests.active() {
+        let mut next = 0;
+        while let Some(index) = self.next_candidate(&requests, next) {
+            next = index + 1;
+            let handle = requests.get(index);
             if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
                 continue;
             }
@@ -458,7 +486,9 @@ impl Mpi {
     // instant.
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
-            let world = self.world();
+            let mut world = self.world();
+            let me = world.messages.me();
+            world.messages.requests_mut().forget_watched(me);
             if world.completion(handle)? == Completion::Null {
                 return Err(crate::error::Failure::new(
                     crate::error::ErrorClass::REQUEST,

@@ -91,8 +91,11 @@ fn patience(released: u32) -> u32 {
 
 impl World {
     /// Returns when the first of these requests is complete.
-    pub(super) fn first_of(&self, requests: &RequestArray) -> First {
+    pub(super) fn first_of(&self, rank: u32, requests: &RequestArray) -> First {
         let known = |handle| self.completion(handle).unwrap_or(Completion::Null);
+        if let Some(array) = self.watched(rank, requests) {
+            return array.extremes(known).map(First::of).fold(First::NONE, First::or);
+        }
         requests.active().fold(First::NONE, |first, (_, handle)| first.or(First::of(known(handle))))
     }
 
@@ -110,8 +113,8 @@ impl World {
                 }
                 First::at(latest)
             }
-            Question::TestAny(round) => self.first_of(&round.requests),
-            Question::TestSome(requests) => self.first_of(requests),
+            Question::TestAny(round) => self.first_of(rank, &round.requests),
+            Question::TestSome(requests) => self.first_of(rank, requests),
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
                 None => First::UNKNOWN,
                 Some((_, time)) => {
@@ -215,6 +218,9 @@ impl World {
                             None => self.asks_for_a_match(question),
                         };
                     }
+                    if cycle.is_none() {
+                        self.watch_now(question);
+                    }
                 }
                 Open::At(time) => return cycle.is_none() && question.is_poll() && self.has_turn(time),
                 Open::Never => return false,
@@ -246,7 +252,7 @@ impl World {
     // message.
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };
-        requests.iter().any(|handle| match handle::request(self.messages.requests().active_part(handle)) {
+        let waits = |handle| match handle::request(self.messages.requests().active_part(handle)) {
             RequestRef::Cold(index) => {
                 matches!(
                     self.messages.requests().get(index),
@@ -254,7 +260,11 @@ impl World {
                 )
             }
             _ => false,
-        })
+        };
+        match self.watched(self.messages.me(), &requests) {
+            Some(array) => array.waits_for_match(waits),
+            None => requests.iter().any(waits),
+        }
     }
 
     /// The parked rank that may be sent on first.

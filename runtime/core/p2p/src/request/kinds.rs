@@ -96,6 +96,11 @@ impl RequestArray {
             (index < self.count).then(|| (index, self.get(index)))
         })
     }
+    /// Returns the first index from `from` on whose handle is not null.
+    #[inline]
+    pub fn next_active(&self, from: u32) -> Option<u32> {
+        Some(self.behind_nulls(from)).filter(|&index| index < self.count)
+    }
     /// Returns how many null handles it begins with.
     #[inline]
     pub fn nulls(&self) -> u32 {
@@ -222,6 +227,8 @@ pub struct Request {
     pub done: Option<Time>,
     /// `true` if the owner is blocked for it.
     pub waited: bool,
+    /// `true` if its completion and its end are reported to the array that it stands in.
+    pub watched: bool,
     /// `true` if the program freed it while active.
     pub orphan: bool,
     /// The request's kind and data.

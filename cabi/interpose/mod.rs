@@ -4,6 +4,7 @@
 //! linked into. Each is a thin shim; what it does is in `runtime/core/rank`. Calls made by
 //! the simulator itself, outside any rank, go on to the C library.
 
+mod epoll;
 mod exit;
 pub mod fortran;
 pub mod heap;

@@ -9,9 +9,11 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 static const double LIMIT = 0.2;
 static int wrong;
@@ -84,6 +86,22 @@ int main(int argc, char **argv)
     TAKES(LIMIT, thrd_timedout, mtx_timedlock(&lock, &real));
     TAKES(LIMIT, 0, ppoll(NULL, 0, &length, NULL));
     TAKES(LIMIT, 0, pselect(0, NULL, NULL, NULL, &length, NULL));
+    struct epoll_event event = { .events = EPOLLIN }, got;
+    int instance = epoll_create1(0), ends[2];
+    TAKES(LIMIT, 0, epoll_wait(instance, &got, 1, 200));
+    TAKES(LIMIT, 0, epoll_pwait(instance, &got, 1, 200, NULL));
+    TAKES(0, 0, epoll_wait(instance, &got, 1, 0));
+    TAKES(0, -1, epoll_wait(instance, &got, 0, 200));
+    check("errno", 0, 0, errno, EINVAL);
+    TAKES(0, -1, epoll_wait(-1, &got, 1, 200));
+    check("errno", 0, 0, errno, EBADF);
+    if (pipe(ends) == 0 && write(ends[1], "x", 1) == 1) {
+        epoll_ctl(instance, EPOLL_CTL_ADD, ends[0], &event);
+        TAKES(0, 1, epoll_wait(instance, &got, 1, 200));
+        /* A descriptor leaves the instance as it is closed. */
+        close(ends[0]);
+        TAKES(LIMIT, 0, epoll_wait(instance, &got, 1, 200));
+    }
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);

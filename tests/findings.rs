@@ -261,8 +261,21 @@ fn members_of_a_collective_that_have_other_types_are_found() {
 }
 
 #[test]
+fn members_of_a_reduction_that_give_other_operations_are_found() {
+    let calls = [("Allreduce", 160), ("Reduce", 161), ("Scan", 162), ("Ireduce_scatter_block", 163)];
+    let wanted = calls.map(|(call, line)| {
+        format!(
+            "MPI_{call} at conflicts.c:{line} operations took part with MPI_MAX where the root, or rank 0, had \
+             MPI_SUM"
+        )
+    });
+    let wanted: Vec<_> = wanted.iter().map(|what| (what.as_str(), "(1 on rank 1)")).collect();
+    are(&conflicts("operations"), &wanted);
+}
+
+#[test]
 fn findings_are_the_same_on_any_number_of_processes() {
-    for case in ["overlaps", "types", "members"] {
+    for case in ["overlaps", "types", "members", "operations"] {
         let run = || Run::program("conflicts.c").ranks(3).arg(case);
         assert_eq!(of_conflicts(run()), of_conflicts(run().processes("mpich", 2)), "{case}");
     }

@@ -154,6 +154,8 @@ pub struct Compared {
     /// `None` where members may have different ones.
     count: Option<usize>,
     datatype: usize,
+    /// The operation of a reduction.
+    operation: Option<usize>,
     /// `true` if `MPI_IN_PLACE` as buffer says that count and datatype are ignored.
     may_be_in_place: bool,
     /// `true` if the root alone has it.
@@ -180,6 +182,7 @@ fn compared(operation: &str, parameters: &[RecordedParameter]) -> Box<[Compared]
             buffer: named(buffer)?,
             count: named(count),
             datatype: named(datatype)?,
+            operation: named("op"),
             may_be_in_place,
             at_root,
             by_root,
@@ -370,6 +373,11 @@ impl TouchesMemory for ArgumentRegisters {
             None => None,
         };
         let is_reference = compared.is_reference && if compared.by_root { is_root } else { is_first };
-        Some(Block { datatype: self.object_handle(compared.datatype), elements, is_reference })
+        Some(Block {
+            datatype: self.object_handle(compared.datatype),
+            elements,
+            operation: compared.operation.map(|operation| self.object_handle(operation)),
+            is_reference,
+        })
     }
 }

@@ -147,6 +147,27 @@ static void members(void)
     MPI_Type_free(&four);
 }
 
+static void first(void *in, void *out, int *count, MPI_Datatype *type)
+{ (void)in, (void)out, (void)count, (void)type; }
+
+/* Rank 1 reduces in another way than rank 0 or the root. */
+static void operations(void)
+{
+    int one[4] = {0}, other[12] = {0};
+    MPI_Request request;
+    MPI_Op odd = rank == 1 ? MPI_MAX : MPI_SUM, made;
+    MPI_Op_create(first, 1, &made);
+    MPI_Allreduce(one, other, 4, MPI_INT, odd, MPI_COMM_WORLD);
+    MPI_Reduce(one, other, 4, MPI_INT, odd, size - 1, MPI_COMM_WORLD);
+    MPI_Scan(one, other, 4, MPI_INT, odd, MPI_COMM_WORLD);
+    MPI_Ireduce_scatter_block(other, one, 4, MPI_INT, odd, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    /* What matches. */
+    MPI_Allreduce(one, other, 4, MPI_INT, made, MPI_COMM_WORLD);
+    MPI_Reduce(rank == 2 ? MPI_IN_PLACE : one, rank == 2 ? other : NULL, 4, MPI_INT, MPI_MIN, 2, MPI_COMM_WORLD);
+    MPI_Op_free(&made);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -163,6 +184,8 @@ int main(int argc, char **argv)
         types();
     if (strcmp(what, "members") == 0)
         members();
+    if (strcmp(what, "operations") == 0)
+        operations();
     apart();
     printf("ok\n");
     MPI_Finalize();

@@ -15,7 +15,8 @@ use crate::watch::Watch;
 use engine::Time;
 use objects::Objects;
 use objects::datatype::Signature;
-use recorder::{Finding, Party};
+use objects::op::{Op, Predefined};
+use recorder::Finding;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -27,6 +28,8 @@ pub struct Block {
     /// Number of elements; `None` where members may have different numbers, so that elements alone are
     /// compared.
     pub elements: Option<u64>,
+    /// The handle of the operation of a reduction.
+    pub operation: Option<usize>,
     /// `true` if the others are compared with it.
     pub is_reference: bool,
 }
@@ -36,6 +39,8 @@ pub struct Block {
 struct Said {
     what: Use,
     bytes: Option<u64>,
+    /// The number of the operation of a reduction ([`operation_number`]); 0: none.
+    operation: u32,
 }
 
 /// A call that not all members of this process have entered, or of which the reference is not known.
@@ -59,9 +64,11 @@ pub(super) struct Members {
 }
 
 /// Bytes of a record.
-const RECORD: usize = 1 + 2 * 4 + 4 * 8 + 1 + 4 * 4;
+const RECORD: usize = 1 + 2 * 4 + 4 * 8 + 1 + 5 * 4;
 /// First byte of a record that carries a reference and not entries ([`crate::waits`]).
 pub(crate) const REFERENCE: u8 = 2;
+/// Added to the number of an operation that the program made.
+const MADE: u32 = 1 << 31;
 /// Instead of a number of bytes: it is not compared.
 const ANY: u64 = u64::MAX;
 
@@ -85,10 +92,12 @@ impl Watch {
             .filter_map(|block| {
                 let what = Use { function, ..self.use_of(ranks, objects, block.datatype)? };
                 let size = objects.types.get(block.datatype).ok()?.size;
-                Some((
-                    Said { what, bytes: block.elements.map(|elements| elements.saturating_mul(size)) },
-                    block.is_reference,
-                ))
+                let operation = match block.operation {
+                    Some(operation) => operation_number(objects, ranks.me(), operation, !peers.exist()),
+                    None => 0,
+                };
+                let bytes = block.elements.map(|elements| elements.saturating_mul(size));
+                Some((Said { what, bytes, operation }, block.is_reference))
             })
             .collect();
         let (me, context, own) = (ranks.me(), comm.context, ranks.own());
@@ -138,6 +147,14 @@ impl Watch {
         if said.what.function != reference.what.function {
             return;
         }
+        let first = party(ranks, peers, reference.what);
+        let mut found: SmallVec<[Finding; 2]> = SmallVec::new();
+        if said.operation != reference.operation {
+            found.push(Finding::Collective {
+                member: (party(ranks, peers, said.what), operation_called(said.operation)),
+                first: (first, operation_called(reference.operation)),
+            });
+        }
         let fits = match (said.bytes, reference.bytes) {
             (Some(one), Some(other)) => one == other && (one == 0 || own.matches(unit, one)),
             // So many bytes that both have a whole number of elements.
@@ -147,18 +164,18 @@ impl Watch {
                     || own.size.checked_mul(unit.size).is_none_or(|bytes| own.matches(unit, bytes))
             }
         };
-        if fits {
-            return;
-        }
         let called = |unit: &Unit, said: &Said| match said.bytes {
             Some(bytes) if unit.size != 0 => format!("{} elements of {}", bytes / unit.size, unit.called()),
             _ => unit.called(),
         };
-        let first: (Party, String) = (party(ranks, peers, reference.what), called(unit, &reference));
-        let finding =
-            Finding::Collective { member: (party(ranks, peers, said.what), called(&own, &said)), first };
+        if !fits {
+            found.push(Finding::Collective {
+                member: (party(ranks, peers, said.what), called(&own, &said)),
+                first: (first, called(unit, &reference)),
+            });
+        }
         if let Some(types) = &mut self.types {
-            types.found.push(finding);
+            types.found.extend(found);
         }
     }
 
@@ -184,6 +201,7 @@ impl Watch {
             out.u32(reference.what.rank);
             out.u32(reference.what.site);
             out.u32(reference.what.function.into());
+            out.u32(reference.operation);
             others.streams.end();
         }
     }
@@ -201,10 +219,28 @@ impl Watch {
         let (name, rank, site, function) = (record.i32(), record.u32(), record.u32(), record.u32() as u16);
         let unit = Unit { signature: Signature::from_parts(hash, power, raw), size, name };
         let what = Use { unit: types.number(unit), rank, site, number: 0, function };
-        let reference = Said { what, bytes: (bytes != ANY).then_some(bytes) };
+        let reference = Said { what, bytes: (bytes != ANY).then_some(bytes), operation: record.u32() };
         types.members.open.entry(id).or_default().reference = Some((unit, reference));
         // Until a member of this process has entered, its number is not known, and none waits.
         let here = types.members.comms.get(&id.0).map_or(u32::MAX, |members| members.here);
         self.compare_open((ranks, peers), id, here);
     }
+}
+
+/// Returns the number by which operations of reductions are compared. Operations that the program made differ
+/// by their functions where all ranks are `here`.
+// Elsewhere a function has another address in each process.
+fn operation_number(objects: &Objects, rank: u32, operation: usize, here: bool) -> u32 {
+    match objects.ops.get(rank, operation).map(|op| &**op) {
+        Ok(Op::Predefined(op)) => op.handle() as u32,
+        Ok(Op::User(_)) if here => MADE | operation as u32,
+        Ok(Op::User(made)) => MADE | u32::from(made.commute),
+        // The call fails because of it.
+        Err(_) => 0,
+    }
+}
+
+fn operation_called(number: u32) -> String {
+    let predefined = Predefined::ALL.iter().find(|op| op.handle() as u32 == number);
+    predefined.map_or_else(|| "an operation of MPI_Op_create".to_owned(), |op| op.name().to_owned())
 }

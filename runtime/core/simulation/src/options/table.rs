@@ -315,8 +315,9 @@ pub static TABLE: &[Row] = &[
          because they are buffered, and which ranks would wait for each other without; buffers that overlap \
          in pending operations or in one call, or are written or freed under one; requests that are waited \
          for again; messages received with another type signature than they were sent with; members of \
-         collectives whose signatures differ from the root's (or rank 0's); and what ranks left behind: \
-         objects that were not freed, requests that were not completed, messages that were not received.",
+         collectives whose signatures or operations differ from the root's (rank 0's); and what ranks left \
+         behind: objects that were not freed, requests that were not completed, messages that were not \
+         received.",
     ),
     row("quiet", "", "off", Topic::Output, |o, v| value::switch(v).map(|b| o.quiet = b))
         .short('q')

@@ -147,7 +147,7 @@ impl FaultFinding {
             FaultFinding::Unbuffered { .. } => {
                 "post the receives before such sends are waited for, or use MPI_Sendrecv"
             }
-            FaultFinding::Collective { .. } => "give all members the same types and counts",
+            FaultFinding::Collective { .. } => "give all members the same types, counts and operations",
         }
     }
 }

@@ -219,11 +219,16 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         && !options.given.contains_key("np")
     {
         // Its calls, if it made any, were none of MPI.
-        return recording::end().and_then(|()| merge(mpi)).map(|()| status);
+        return recording::end().and_then(|()| merge(mpi)).map(|()| failed_if_lost(status));
     }
     close(mpi, &ending, options, (name, machine), &meter, stacks.ranks().switches())?;
-    // Lost output is a failure of the run: its sentence was printed when it happened.
-    Ok(if rank::output::is_lost() && ending.status == 0 { 1 } else { ending.status })
+    Ok(failed_if_lost(ending.status))
+}
+
+/// Returns the status of a run that ends with `status`: lost output is a failure, whose sentence was printed
+/// when it happened.
+fn failed_if_lost(status: i32) -> i32 {
+    if rank::output::is_lost() && status == 0 { 1 } else { status }
 }
 
 /// Virtual time ends while ranks wait: names the rank that is furthest. The launcher ends the other processes

@@ -46,6 +46,7 @@ pub unsafe extern "C" fn __libc_start_main(
     rtld_fini: Plain,
     stack_end: *mut c_void,
 ) -> c_int {
+    rank::output::hold_closed_streams();
     rank::another::begun(program, init);
     // SAFETY: glibc's own signature of this symbol.
     let real: Start = unsafe { START.get() };

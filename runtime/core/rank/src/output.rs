@@ -54,10 +54,10 @@ struct LineBuffer {
     many: bool,
 }
 
-/// `true` if standard output took less than ranks printed.
+/// `true` if a standard stream took less than ranks printed.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Returns `true` if standard output took less than ranks printed.
+/// Returns `true` if a standard stream took less than ranks printed.
 pub fn is_lost() -> bool {
     IS_LOST.load(Relaxed)
 }
@@ -184,8 +184,8 @@ impl Sink {
         }
         if !self.failed && !write_fully(stream as i32, &self.gathered) {
             self.failed = true;
+            IS_LOST.store(true, Relaxed);
             if stream == Stream::Out {
-                IS_LOST.store(true, Relaxed);
                 write_fully(
                     2,
                     b"xsim: standard output takes no more data; what ranks print from here on is lost\n",
@@ -201,6 +201,20 @@ fn with(f: impl FnOnce(&mut LineBuffer)) {
     // SAFETY: the simulating thread (or its signal handler, when nothing follows but the process's
     // end); the closures here only move bytes.
     unsafe { LINES.with(|lines| lines.as_mut().map(f)) };
+}
+
+/// Opens in their numbers what stands for standard streams that the process has not got, before any file takes
+/// one of them: input from it and output to it fail, as with a closed stream.
+pub fn hold_closed_streams() {
+    // Output to the second fails with "no space left", and so its loss is reported like any other.
+    for (stream, path) in [(0, c"/dev/null"), (1, c"/dev/full"), (2, c"/dev/full")] {
+        // SAFETY: asks about a descriptor; the path is a constant. By number, since both are interposed.
+        unsafe {
+            if libc::syscall(libc::SYS_fcntl, stream, libc::F_GETFD) == -1 {
+                libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_WRONLY);
+            }
+        }
+    }
 }
 
 /// Starts gathering. With a single rank, unfinished lines are passed on as they are.

@@ -339,7 +339,7 @@ impl WatchedArray {
     }
 }
 
-/// What calls ask. `look` returns the completion of a request of which no event is reported.
+/// Questions of calls. `look` returns the completion of a request of which no event is reported.
 impl WatchedArray {
     /// Returns `true` if this is known for the rank's clock.
     pub fn is_at(&self, clock: Time) -> bool {
@@ -398,7 +398,7 @@ impl WatchedArray {
     /// be complete then.
     ///
     /// # Errors
-    /// That of a handle that the pass comes across.
+    /// The error of a handle that the pass comes across.
     pub fn first_complete(
         &self,
         from: u32,

@@ -1,4 +1,4 @@
-//! The way in which an instance with members on several processes begins: gathered on each, or event by event.
+//! The way in which an instance with members on several processes begins: gathered, or event by event.
 
 use crate::calls::Calls;
 use crate::instance::{Collectives, InstanceScope};

@@ -43,12 +43,11 @@ fn check_files(options: &Options) -> Result<(), String> {
     let one = one.into_iter().filter_map(|(name, path)| path.as_deref().map(|path| (name, path)));
     let outputs: Vec<(&str, &Path)> =
         one.chain(options.network_report.iter().map(|path| ("network-report", path.as_path()))).collect();
-    let is_page = |path: &Path| path.extension().is_some_and(|ending| ending == "html" || ending == "htm");
-    if let Some((name, path)) = outputs.iter().find(|(name, path)| name.ends_with("report") && is_page(path))
-    {
+    let is_page = |path: &&PathBuf| path.extension().is_some_and(|end| end == "html" || end == "htm");
+    if let Some(path) = options.report.as_ref().filter(is_page) {
         return Err(format!(
-            "-xsim-{name} {0} would be JSON in a page's name: write {1}, and make the page of a report by xsim \
-             report {1} -o {0}",
+            "-xsim-report {0} would be JSON in a page's name: write {1}, and make the page by xsim report {1} \
+             -o {0}",
             path.display(),
             path.with_extension("json").display()
         ));

@@ -299,7 +299,9 @@ impl Alone<'_> {
                 self.note(many, index);
             }
             Op::TestAny(many) => {
-                let (_, index, _) = self.mpi.end_test_any(self.array(many)).unwrap();
+                let (flag, index, _) = self.mpi.end_test_any(self.array(many)).unwrap();
+                let is_null = |&handle: &usize| self.mpi.world().completion(handle) == Ok(Completion::Null);
+                assert_eq!(flag, index != UNDEFINED || self.handles[..many].iter().all(is_null));
                 self.note(many, index);
             }
             Op::WaitSome(many) => {

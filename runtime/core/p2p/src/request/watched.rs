@@ -405,7 +405,7 @@ impl WatchedArray {
         look: impl Fn(usize) -> Result<Completion>,
     ) -> Result<FirstComplete> {
         let first = self.complete.next_in_round(from);
-        let mut active = !(self.unknown.is_empty() && self.late.is_empty());
+        let mut active = !(self.times.is_empty() && self.unknown.is_empty());
         let mut least = self.least_late(from);
         for (index, request) in self.others_before(from, first) {
             match look(request)? {

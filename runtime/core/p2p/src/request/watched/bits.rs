@@ -4,30 +4,26 @@
 #[derive(Default)]
 pub(super) struct IndexSet {
     words: Vec<u64>,
-    count: u32,
 }
 
 impl IndexSet {
     /// Returns an empty set of indices below `bound`.
     pub(super) fn below(bound: u32) -> IndexSet {
-        IndexSet { words: vec![0; bound.div_ceil(64) as usize], count: 0 }
+        IndexSet { words: vec![0; bound.div_ceil(64) as usize] }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.words.iter().all(|&word| word == 0)
     }
 
     pub(super) fn insert(&mut self, index: u32) {
-        let (word, bit) = (&mut self.words[index as usize / 64], 1 << (index % 64));
-        self.count += u32::from(*word & bit == 0);
-        *word |= bit;
+        self.words[index as usize / 64] |= 1 << (index % 64);
     }
 
     /// Takes an index out. Returns `true` if it was there.
     pub(super) fn remove(&mut self, index: u32) -> bool {
         let (word, bit) = (&mut self.words[index as usize / 64], 1 << (index % 64));
         let was_there = *word & bit != 0;
-        self.count -= u32::from(was_there);
         *word &= !bit;
         was_there
     }
@@ -35,7 +31,7 @@ impl IndexSet {
     /// Returns the first index from `from` on. O(bound / 64).
     pub(super) fn next(&self, from: u32) -> Option<u32> {
         let at = from as usize / 64;
-        if self.count == 0 || at >= self.words.len() {
+        if at >= self.words.len() {
             return None;
         }
         let rest = self.words[at] & (u64::MAX << (from % 64));

@@ -265,8 +265,8 @@ fn members_of_a_reduction_that_give_other_operations_are_found() {
     let calls = [("Allreduce", 160), ("Reduce", 161), ("Scan", 162), ("Ireduce_scatter_block", 163)];
     let wanted = calls.map(|(call, line)| {
         format!(
-            "MPI_{call} at conflicts.c:{line} operations took part with MPI_MAX where the root, or rank 0, had \
-             MPI_SUM"
+            "MPI_{call} at conflicts.c:{line} operations took part with MPI_MAX where the root, or rank 0, \
+             had MPI_SUM"
         )
     });
     let wanted: Vec<_> = wanted.iter().map(|what| (what.as_str(), "(1 on rank 1)")).collect();

@@ -164,7 +164,8 @@ static void operations(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     /* What matches. */
     MPI_Allreduce(one, other, 4, MPI_INT, made, MPI_COMM_WORLD);
-    MPI_Reduce(rank == 2 ? MPI_IN_PLACE : one, rank == 2 ? other : NULL, 4, MPI_INT, MPI_MIN, 2, MPI_COMM_WORLD);
+    MPI_Reduce(rank == 2 ? MPI_IN_PLACE : one, rank == 2 ? other : NULL, 4, MPI_INT, MPI_MIN, 2,
+               MPI_COMM_WORLD);
     MPI_Op_free(&made);
 }
 

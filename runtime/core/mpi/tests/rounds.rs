@@ -159,7 +159,8 @@ impl Alone<'_> {
     /// Returns which of the first `many` requests are complete at `time`, in their order.
     fn complete_at(&self, many: usize, time: Time) -> Vec<i32> {
         let world = self.mpi.world();
-        let is_complete = |&place: &usize| matches!(world.completion(self.handles[place]), Ok(Completion::At(at)) if at <= time);
+        let known = |place: usize| world.completion(self.handles[place]);
+        let is_complete = |&place: &usize| matches!(known(place), Ok(Completion::At(at)) if at <= time);
         (0..many).filter(is_complete).map(|place| place as i32).collect()
     }
 

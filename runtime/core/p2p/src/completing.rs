@@ -5,7 +5,7 @@ use crate::fabric::Fabric;
 use crate::node::{State, flag};
 use crate::ranks::Ranks;
 use crate::ready::Ready;
-use crate::request::{Body, Requests};
+use crate::request::{Body, RequestArray, Requests};
 use crate::waits::Met;
 use crate::watch::Watch;
 use engine::Time;
@@ -69,6 +69,11 @@ impl Completing<'_> {
         }
     }
 
+    /// Prepares a question of the mounted rank about a long array ([`Requests::watch`]).
+    pub fn watch_requests(&mut self, rank: u32, requests: RequestArray, clock: Time) {
+        self.requests.watch(self.matcher, rank, requests, clock);
+    }
+
     /// Completes a table request at `at`, and wakes its owner if it waits for it. Returns what else follows.
     // A request that no one will ask for goes at once. A subsystem's stays, since its operation may still be
     // at work.
@@ -115,8 +120,8 @@ fn complete_noted(
         requests.receive_completed(to, index, arrival);
     }
     if flags & flag::ORPHAN != 0 {
-        // The main loop completes it, with its rank mounted: its payload may be for memory that only this rank
-        // reaches.
+        // The main loop completes it, with its rank mounted: its payload may be for memory that only this
+        // rank reaches.
         requests.add_orphan(to, index);
     } else if flags & flag::WAITED != 0 {
         if flags & flag::STATUS_IGNORED != 0 {

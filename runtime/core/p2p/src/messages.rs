@@ -11,7 +11,7 @@ use crate::peers::Peers;
 use crate::ranks::{Processor, Ranks};
 use crate::ready::Ready;
 use crate::remote::Remote;
-use crate::request::{RequestArray, Requests};
+use crate::request::Requests;
 use crate::subscriptions::Watching;
 use crate::watch::Watch;
 use crate::wire::Wire;
@@ -102,11 +102,6 @@ impl Messages {
     #[inline(always)]
     pub fn matching(&mut self, rank: u32) -> (&mut Matcher, &mut Pending) {
         (&mut self.matcher, &mut self.ranks[rank].pending)
-    }
-
-    /// Prepares a question of the mounted rank about a long array ([`Requests::watch`]).
-    pub fn watch_requests(&mut self, rank: u32, requests: RequestArray, clock: Time) {
-        self.requests.watch(&mut self.matcher, rank, requests, clock);
     }
 
     /// Returns the simulated network.

@@ -203,8 +203,8 @@ fn with(f: impl FnOnce(&mut LineBuffer)) {
     unsafe { LINES.with(|lines| lines.as_mut().map(f)) };
 }
 
-/// Opens in their numbers what stands for standard streams that the process has not got, before any file takes
-/// one of them: input from it and output to it fail, as with a closed stream.
+/// Opens in their numbers what stands for standard streams that the process has not got, before any file
+/// takes one of them: input from it and output to it fail, as with a closed stream.
 pub fn hold_closed_streams() {
     // Output to the second fails with "no space left", and so its loss is reported like any other.
     for (stream, path) in [(0, c"/dev/null"), (1, c"/dev/full"), (2, c"/dev/full")] {

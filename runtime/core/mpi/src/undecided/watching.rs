@@ -1,5 +1,5 @@
-//! Questions about long arrays that are waited for piece by piece: their requests are not looked at one by one
-//! in each call ([`p2p::request::WatchedArray`]).
+//! Questions about long arrays that are waited for piece by piece: their requests are not looked at one by
+//! one in each call ([`p2p::request::WatchedArray`]).
 
 use super::calls::{Found, MAX_SCANNED_FROM_FIRST};
 use crate::order::question::{Asked, Question};
@@ -57,8 +57,8 @@ impl World {
         }
     }
 
-    /// Prepares the mounted rank's question about some of many requests. Returns `false` if they are looked at
-    /// one by one.
+    /// Prepares the mounted rank's question about some of many requests. Returns `false` if they are looked
+    /// at one by one.
     pub(super) fn watch_some(&mut self, requests: &RequestArray) -> bool {
         let may = self.may_watch(requests);
         if may {
@@ -81,7 +81,7 @@ impl World {
 
     fn watch(&mut self, requests: RequestArray) {
         let (me, clock) = (self.messages.me(), self.messages.clock(self.messages.me()));
-        self.messages.watch_requests(me, requests, clock);
+        self.messages.completing().watch_requests(me, requests, clock);
     }
 
     /// Moves the mounted rank's clock to the first completion if it may wait for that. Returns what is found.

@@ -295,7 +295,8 @@ impl Messages {
             self.payloads.drop_layout(node.layout);
         }
         if node.has(flag::LISTED) {
-            self.end_noted(index);
+            self.requests.receive_ended(self.ranks.me(), index);
+            self.failures().unlist_receive(index);
         }
         self.matcher.free(index);
         if node.state == State::Cancelled {
@@ -315,14 +316,6 @@ impl Messages {
             bytes: node.bytes,
             cancelled: false,
         })
-    }
-
-    /// Takes a receive that ends out of where it is listed.
-    #[cold]
-    #[inline(never)]
-    fn end_noted(&mut self, index: u32) {
-        self.requests.receive_ended(self.ranks.me(), index);
-        self.failures().unlist_receive(index);
     }
 
     /// Ends a receive of the mounted rank that has failed, if this is one. One for any source goes on, as its

@@ -47,7 +47,7 @@ pub struct WatchedArray {
     time_of: Vec<Time>,
     /// Active requests whose completion is not known.
     unknown: IndexSet,
-    /// Those of them that are sends: their receivers' decisions may complete them.
+    /// Active sends whose completion is not known: their receivers' decisions may complete them.
     sends: IndexSet,
     /// Requests of which no event is reported here: each call looks at them.
     others: IndexSet,

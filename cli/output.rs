@@ -69,6 +69,22 @@ pub fn results_to(
     }
 }
 
+/// Makes a directory for several files, if it is not there.
+///
+/// # Errors
+/// A sentence with its name, if it cannot be made or something else is there.
+pub fn make_directory(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|why| {
+        let is_other = path.symlink_metadata().is_ok() && !path.is_dir();
+        let why = if is_other {
+            "it is no directory, and a directory is wanted: name another".to_owned()
+        } else {
+            why.to_string()
+        };
+        Failure::new(format!("'{}' cannot be made: {why}", path.display()))
+    })
+}
+
 /// Writes results to a file, or to standard output if its name is `-`.
 pub fn file(path: &Path, results: &str) -> Result<(), Failure> {
     if is_standard_output(path) {

@@ -90,6 +90,9 @@ fn check_absent(matches: &ArgMatches, names: &[&str], others: &str) -> Result<()
     }
 }
 
+/// Ranks that are looked at for one that was cut: finding what one does takes longer where all differ.
+const MAX_LOOKED_AT: u32 = 10_000;
+
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
@@ -132,15 +135,32 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let named = |why: String| Failure::new(format!("{}: {why}", path.display()));
     let has_computation = !trace.times.is_empty() || !trace.histograms.is_empty();
     asked.apply(&mut trace).map_err(named)?;
+    let cut = cut_rank(&trace);
     let mut replay = Replay::new(&trace, how).map_err(named)?;
     let processes = Processes::connect(&options, &[path])?;
     if processes.is_first() && !has_computation && !asked.is_about_computation() {
         note!("xsim: note: the trace has no computation: nothing is computed between calls");
     }
+    if processes.is_first()
+        && let Some(text) = cut
+    {
+        note!("xsim: note: {text}");
+    }
     let ran = workload::run(&options, processes, path.display().to_string(), replay.names(), &mut replay)?;
     let found = replay.comparison(&ran.mpi);
     let code = workload::tell(&options, Vec::new(), ran)?;
     Ok(if found.is_none_or(|found| tell_comparison("", &found)) { code } else { ExitCode::from(DIFFERS) })
+}
+
+/// Returns a sentence about a rank of which the trace has no calls while it has others': it was cut.
+fn cut_rank(trace: &Trace) -> Option<String> {
+    let has_none = |&rank: &u32| trace.rank(rank).acts().is_empty();
+    let mut looked_at = 0..trace.ranks.min(MAX_LOOKED_AT);
+    let (rank, other) = (looked_at.clone().find(has_none)?, looked_at.find(|rank| !has_none(rank))?);
+    Some(format!(
+        "the trace has calls of rank {other} and none of rank {rank}, as after xsim trace cut --ranks: who \
+         waits for such a rank waits for ever; replay the trace that has all"
+    ))
 }
 
 /// Says what was found of a trace that is called so, and whether all its clocks are those of the recording.

@@ -44,8 +44,8 @@ pub fn command() -> Command {
         command.arg(env.help("Set a variable in the program's environment; can be given several times"));
     let wdir = Arg::new("wdir").long("wdir").value_name("DIR").value_parser(value_parser!(PathBuf));
     command = command.arg(wdir.help("Run the program in this directory"));
-    let runs = Arg::new("runs").long("runs").value_name("N").value_parser(value_parser!(u32).range(2..=1000));
-    let runs = runs.conflicts_with_all(["debug", "pop", "on"]);
+    let runs = Arg::new("runs").long("runs").value_name("N").allow_negative_numbers(true);
+    let runs = runs.conflicts_with_all(["debug", "pop"]);
     command = command.arg(runs.help("Run it this often: mean, spread and outliers of virtual time"));
     let on = Arg::new("on")
         .long("on")
@@ -53,7 +53,7 @@ pub fn command() -> Command {
         .action(ArgAction::Append)
         .conflicts_with_all(["debug", "pop", "mn"]);
     command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
-    command = command.group(ArgGroup::new("several").args(["runs", "on"]));
+    command = command.group(ArgGroup::new("several").args(["runs", "on"]).multiple(true));
     command = command.arg(
         output::json_argument()
             .requires("several")
@@ -88,6 +88,14 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     }
     let machines = machines(matches)?;
+    let count = matches.get_one::<String>("runs").map(|count| run_count(count)).transpose()?;
+    if count.is_some() && machines.is_some() {
+        return Err(Failure::with(
+            USAGE,
+            "--runs and --on exclude each other: repeat the run on each machine by itself, with --runs N and \
+             -m MACHINE, or leave --runs out",
+        ));
+    }
     let Some((name, rest)) = matches.subcommand() else {
         return Err(Failure::with(
             USAGE,
@@ -121,7 +129,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(debug::cannot_start(&debug::under(&program, rank)?.exec()));
     }
     let report = options.report.as_deref();
-    if let Some(&count) = matches.get_one::<u32>("runs") {
+    if let Some(count) = count {
         return several::repeat(matches, program, count, report);
     }
     if let Some(machines) = machines {
@@ -133,6 +141,17 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let why = program.exec();
     Err(Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display())))
+}
+
+/// Returns the number of runs.
+fn run_count(text: &str) -> Result<u32, Failure> {
+    let count = text.parse().ok().filter(|count| (2..=1000).contains(count));
+    count.ok_or_else(|| {
+        Failure::with(
+            USAGE,
+            format!("--runs {text} is not a number of runs from 2 to 1000, such as --runs 10"),
+        )
+    })
 }
 
 /// Returns the machines of `--on`, each of which can be simulated.

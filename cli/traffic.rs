@@ -4,6 +4,8 @@ use crate::failure::{Failure, USAGE};
 use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use network::Machine;
+use network::packet::PacketSpec;
 use network::traffic::{
     Pace, SweepReport, TrafficError, TrafficJob, TrafficPattern, TrafficReport, TrafficRun, heat_map,
     latency_load, sweep,
@@ -21,7 +23,7 @@ const DEADLOCKED: u8 = 3;
 /// Returns the subcommand's arguments.
 pub fn command() -> Command {
     let value = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
+        Arg::new(name).long(name).value_name(value).allow_negative_numbers(true).help(help)
     };
     let flag = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
@@ -30,8 +32,13 @@ pub fn command() -> Command {
     Command::new("traffic")
         .about("Send synthetic traffic through a network of routers, as packets or as flows (level=flow)")
         .arg(
-            value("network", "SPEC", "Such as fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB")
-                .required(true),
+            value(
+                "network",
+                "SPEC",
+                "Such as fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB, or a machine of `xsim \
+                 presets` or of a file, of which the network between its nodes is meant",
+            )
+            .required(true),
         )
         .arg(
             value(
@@ -144,7 +151,7 @@ fn check_combinations(matches: &ArgMatches) -> Result<(), Failure> {
 
 fn read(matches: &ArgMatches) -> Result<TrafficRun, Failure> {
     check_combinations(matches)?;
-    let spec = network::packet::parse(text(matches, "network")).map_err(|e| wrong("network", e))?;
+    let spec = network_of(text(matches, "network"))?;
     let pace = match (matches.get_one::<String>("interval"), matches.get_one::<String>("rate")) {
         (Some(interval), _) => Pace::Interval(interval.parse().map_err(|e| wrong("interval", e))?),
         (None, Some(_)) => Pace::Rate(parse(matches, "rate", "a number above 0 and at most 1")?),
@@ -187,6 +194,37 @@ fn read(matches: &ArgMatches) -> Result<TrafficRun, Failure> {
         seed: parse(matches, "seed", "a whole number")?,
         threads: parse(matches, "threads", "a whole number")?,
         margins,
+    })
+}
+
+/// Returns the network of a specification, or that between the nodes of a preset or of a machine in a file.
+fn network_of(text: &str) -> Result<PacketSpec, Failure> {
+    let names_machine = |text: &str| text.ends_with(".toml") || network::preset(text).is_some();
+    if !names_machine(text) {
+        return network::packet::parse(text).map_err(|e| wrong("network", e));
+    }
+    let machine = Machine::parse(text).map_err(|e| wrong("network", e))?;
+    if machine.packet_network().is_some() {
+        // Synthetic traffic has endpoints alone and no MPI: a node is one, however many interfaces it has.
+        let of_nodes =
+            |key: &&str| !["nics=", "rail=", "wired=", "delay="].iter().any(|name| key.starts_with(name));
+        let levels = machine.network.to_string();
+        let network = levels.split('/').next().unwrap_or_default();
+        let keys: Vec<&str> = network.split(',').filter(of_nodes).collect();
+        return network::packet::parse(&keys.join(",")).map_err(|e| wrong("network", e));
+    }
+    Err({
+        let routed =
+            |preset: &&str| Machine::parse(preset).is_ok_and(|machine| machine.packet_network().is_some());
+        let presets: Vec<&str> = network::preset_names().filter(routed).collect();
+        wrong(
+            "network",
+            format!(
+                "'{text}' is a machine by formula, without routers: name a network of routers, or one of the \
+                 machines that have one ({})",
+                presets.join(", ")
+            ),
+        )
     })
 }
 

@@ -371,6 +371,78 @@ fn a_report_in_a_pages_name_is_refused_with_the_way_to_a_page() {
 }
 
 #[test]
+fn a_run_whose_standard_output_or_error_is_closed_does_not_lose_output_in_silence() {
+    let program = scratch("closed-streams").join("print.c");
+    let source = "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\n\
+                  MPI_Init(&argc, &argv);\nfprintf(argc > 1 ? stderr : stdout, \"said\\n\");\n\
+                  MPI_Finalize();\nreturn 0;\n}\n";
+    std::fs::write(&program, source).unwrap();
+    let program = compile(program.to_str().unwrap(), &[]);
+    let run = |script: &str| {
+        let mut command = Command::new("sh");
+        common::clean(&mut command).env("XSIM_QUIET", "on").args(["-c", script, "sh"]).arg(&program);
+        command.output().unwrap()
+    };
+    refused(run("exec \"$1\" >&-"), 1, &["standard output takes no more data"]);
+    // A file that is opened later is not taken for it.
+    let report = scratch("closed-report").join("report.json");
+    let script = format!("exec \"$1\" -xsim-report '{}' >&-", report.display());
+    refused(run(&script), 1, &["standard output takes no more data"]);
+    assert!(!std::fs::read_to_string(report).unwrap().contains("said"));
+    let silent = run("exec \"$1\" error 2>&-");
+    assert_eq!((silent.status.code(), text(&silent.stdout)), (Some(1), String::new()));
+    assert!(run("exec \"$1\" 2>&-").status.success(), "nothing is lost");
+    assert_eq!(accepted(run("exec \"$1\" <&-")), "said\n");
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused_with_a_way_out() {
+    let hello = compile("examples/c/hello.c", &[]);
+    for count in ["-1", "0", "1", "1001", "many"] {
+        let output = command(&["run", "--runs", count]).arg(&hello).output().unwrap();
+        refused(output, 2, &[&format!("--runs {count} is not a number of runs from 2 to 1000, such as")]);
+    }
+    let both = command(&["run", "--runs", "2", "--on", "none,default"]).arg(&hello).output().unwrap();
+    refused(both, 2, &["--runs and --on exclude each other", "leave --runs out"]);
+    let traffic = ["traffic", "--network", "star:n=8,l=1ns,b=1Gbps,router=1ns"];
+    for (option, value, says) in [
+        ("--rate", "-1", "--rate -1 is not above 0 and at most 1"),
+        ("--size", "-1", "'-1' is not a number of bytes such as 512"),
+        ("--packets", "-1", "--packets -1 is not a whole number"),
+    ] {
+        let rate: &[&str] = if option == "--rate" { &[] } else { &["--rate", "0.5"] };
+        let output = command(&traffic).args([option, value]).args(rate).output().unwrap();
+        refused(output, 2, &[says]);
+    }
+    let output = command(&["trace", "extrapolate", "--np", "999999999", "-o", "x", "1", "2", "3"]).output();
+    refused(output.unwrap(), 2, &["--np 999999999 is more than 16777216", "ask for fewer"]);
+}
+
+#[test]
+fn a_file_in_the_way_of_a_directory_is_named() {
+    let model = root().join("examples/aspen/stencil.aspen");
+    let output = command(&["aspen", "generate", "-o", "/dev/null"]).arg(model).output().unwrap();
+    refused(output, 1, &["'/dev/null' cannot be made: it is no directory, and a directory is wanted"]);
+}
+
+#[test]
+fn traffic_takes_machines_by_name() {
+    let traffic = |network: &str| {
+        let mut command = command(&["traffic", "--quiet", "--rate", "0.1", "--packets", "2", "--network"]);
+        command.arg(network).output().unwrap()
+    };
+    assert!(accepted(traffic("dgx-h100")).contains("taperedtree"));
+    refused(traffic("csd3-ib"), 2, &["'csd3-ib' is a machine by formula, without routers", "frontier"]);
+}
+
+#[test]
+fn distances_of_small_packet_networks_are_exact() {
+    let output = command(&["topology", "dragonfly:p=2,a=4,h=2,l=1ns,b=1Gbps,router=1ns"]).output().unwrap();
+    let text = accepted(output);
+    assert!(!text.contains("estimated"), "{text}");
+}
+
+#[test]
 fn two_outputs_of_a_run_go_to_two_files() {
     let hello = compile("examples/c/hello.c", &[]);
     let directory = scratch("one-file");

@@ -510,7 +510,7 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
             .output()
             .unwrap();
     assert!(cut.status.success());
-    refused(&half, &[], &["deadlock"]);
+    refused(&half, &[], &["deadlock", "has calls of rank 0 and none of rank 2", "xsim trace cut --ranks"]);
 }
 
 const WINDOW: &str = r#"

@@ -65,8 +65,9 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let id = sources.add(name, text);
     let text = ::aspen::format(&sources, id).map_err(|error| super::failed(&error))?;
     let path = directory.join(name);
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));
-    written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
+    crate::output::make_directory(directory)?;
+    std::fs::write(&path, text)
+        .map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
     say!("{}", path.display());
     Ok(())
 }

@@ -46,8 +46,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let program = model.program(&request).map_err(|error| failed(&error.located(&sources)))?;
     let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
     let file = directory.join(format!("{}.c", model.name));
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, program));
-    written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", file.display())))?;
+    crate::output::make_directory(directory)?;
+    std::fs::write(&file, program)
+        .map_err(|why| Failure::new(format!("{} cannot be written: {why}", file.display())))?;
     say!("{}", file.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -71,7 +71,7 @@ pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Fai
     let failed = |file: &Path, why: std::io::Error| {
         Failure::new(format!("{} cannot be written: {why}", file.display()))
     };
-    std::fs::create_dir_all(directory).map_err(|why| failed(directory, why))?;
+    crate::output::make_directory(directory)?;
     let is_replaced = matches.get_flag("force");
     let paths: Vec<PathBuf> = files.iter().map(|file| directory.join(file.name)).collect();
     // Looked at without following links, and before any file is written.

@@ -5,6 +5,9 @@ use crate::output::note;
 use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
+/// Ranks up to which a trace is made: each is computed by itself and has its own part of the file.
+const MAX_RANKS: u32 = 1 << 24;
+
 /// Returns the subcommand's arguments.
 pub fn command() -> Command {
     Command::new("extrapolate")
@@ -37,8 +40,17 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
             format!("{given} of {fewest} traces: rules in the rank count take {fewest} of different counts"),
         ));
     }
-    let traces = super::open_family(matches)?;
     let ranks: u32 = *matches.get_one("np").expect("clap asks for it");
+    if ranks > MAX_RANKS {
+        return Err(Failure::with(
+            USAGE,
+            format!(
+                "--np {ranks} is more than {MAX_RANKS}, the most ranks of a trace that is made: each is \
+                 computed by itself and has its own part of the file; ask for fewer"
+            ),
+        ));
+    }
+    let traces = super::open_family(matches)?;
     let extrapolated = ::extrapolate::extrapolate(&traces, ranks).map_err(Failure::new)?;
     for note in &extrapolated.notes {
         note!("xsim: note: {note}");

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod crowd;
+pub mod deadlock;
 mod decision;
 mod queue;
 mod random;

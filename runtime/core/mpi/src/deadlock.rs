@@ -252,10 +252,8 @@ fn explain(world: &World, all: &Waits) -> String {
     let Waits { waits, ended, first_ended, latest, .. } = all;
     let sorted = grouped(world, waits);
     let mut out = format!(
-        "deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them",
-        latest,
-        waits.len(),
-        world.messages.ranks().started()
+        "deadlock at virtual time {latest}: {}",
+        engine::deadlock::waiting(waits.len(), world.messages.ranks().started())
     );
     for ((_, text, site), ranks) in sorted.iter().take(GROUPS) {
         let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), ranks_text(ranks));

@@ -64,6 +64,16 @@ pub struct Machine {
     pub storage: Option<Storage>,
 }
 
+impl Machine {
+    /// Returns the network of routers between the nodes, if the machine has one.
+    pub fn packet_network(&self) -> Option<&PacketSpec> {
+        match &self.network {
+            NetworkSpec::Packet { network, .. } => Some(network),
+            NetworkSpec::Levels(_) => None,
+        }
+    }
+}
+
 /// A machine built for a given number of ranks.
 #[derive(Debug)]
 pub struct Built {

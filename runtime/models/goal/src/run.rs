@@ -142,10 +142,8 @@ fn deadlock(graph: &GoalGraph, execution: &Execution) -> Option<String> {
         return None;
     }
     let latest = execution.ranks.iter().map(|state| state.end).max().unwrap_or(Time::ZERO);
-    let mut text = format!(
-        "deadlock at virtual time {latest}: {ranks} of {} ranks wait and nothing can wake them",
-        graph.ranks
-    );
+    let mut text =
+        format!("deadlock at virtual time {latest}: {}", engine::deadlock::waiting(ranks, graph.ranks));
     for operation in &named_ones {
         let _ = write!(text, "\n  {operation} never meets its other half");
     }

@@ -12,6 +12,8 @@ use std::fmt;
 
 /// The most endpoints from which ways to all others are measured.
 const SOURCES: u32 = 64;
+/// Ports that are looked at, up to which the ways of all endpoints to all are found: a fraction of a second.
+const MAX_EXACT_STEPS: u64 = 1 << 26;
 
 /// A packet network described for people (`Display`) and for programs (`Serialize`).
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -110,7 +112,8 @@ fn farthest(fabric: &PacketFabric) -> Vec<u8> {
 fn distances(fabric: &PacketFabric) -> (u64, f64, String) {
     let topology = &*fabric.topology;
     let n = topology.endpoints();
-    let sources = n.min(SOURCES);
+    let work = u64::from(n) * u64::from(topology.routers()) * u64::from(topology.radix());
+    let sources = if work <= MAX_EXACT_STEPS { n } else { n.min(SOURCES) };
     let (mut most, mut sum, mut pairs) = (0, 0u64, 0u64);
     for source in (0..sources).map(|index| (u64::from(index) * u64::from(n) / u64::from(sources)) as u32) {
         let ways = ways(fabric, source);

@@ -46,8 +46,8 @@ fn check_files(options: &Options) -> Result<(), String> {
     let is_page = |path: &&PathBuf| path.extension().is_some_and(|end| end == "html" || end == "htm");
     if let Some(path) = options.report.as_ref().filter(is_page) {
         return Err(format!(
-            "-xsim-report {0} would be JSON in a page's name: write {1}, and make the page by xsim report {1} \
-             -o {0}",
+            "-xsim-report {0} would be JSON in a page's name: write {1}, and make the page by xsim report \
+             {1} -o {0}",
             path.display(),
             path.with_extension("json").display()
         ));

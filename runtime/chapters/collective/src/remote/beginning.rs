@@ -190,3 +190,17 @@ pub(crate) fn own_members(messages: &Messages, beginning: &Beginning, size: u32)
         _ => (0, size),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_out_of_order_has_no_segments() {
+        assert_eq!(segments_of(&Group::from_ranks(vec![0, 2, 1]), &Blocks::even(4, 2)), None);
+        assert_eq!(segments_of(&Group::range(3, -1, 4), &Blocks::even(4, 2)), None);
+        let segments =
+            segments_of(&Group::from_ranks(vec![0, 1, 3]), &Blocks::even(4, 2)).expect("they ascend");
+        assert_eq!((segments.of_process(0), segments.of_process(1)), (0..2, 2..3));
+    }
+}

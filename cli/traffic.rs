@@ -206,8 +206,9 @@ fn network_of(text: &str) -> Result<PacketSpec, Failure> {
     let machine = Machine::parse(text).map_err(|e| wrong("network", e))?;
     if machine.packet_network().is_some() {
         // Synthetic traffic has endpoints alone and no MPI: a node is one, however many interfaces it has.
-        let of_nodes =
-            |key: &&str| !["nics=", "rail=", "wired=", "delay="].iter().any(|name| key.starts_with(name));
+        let of_nodes = |key: &&str| {
+            !["nics=", "rail=", "wired=", "delay=", "o="].iter().any(|name| key.starts_with(name))
+        };
         let levels = machine.network.to_string();
         let network = levels.split('/').next().unwrap_or_default();
         let keys: Vec<&str> = network.split(',').filter(of_nodes).collect();

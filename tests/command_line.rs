@@ -431,7 +431,7 @@ fn traffic_takes_machines_by_name() {
         let mut command = command(&["traffic", "--quiet", "--rate", "0.1", "--packets", "2", "--network"]);
         command.arg(network).output().unwrap()
     };
-    assert!(accepted(traffic("dgx-h100")).contains("taperedtree"));
+    assert!(accepted(traffic("dgx-h100")).contains("tapered tree"));
     refused(traffic("csd3-ib"), 2, &["'csd3-ib' is a machine by formula, without routers", "frontier"]);
 }
 

@@ -553,5 +553,5 @@ fn what_cannot_be_generated_is_named_with_a_way_out() {
         &[],
         &["rank 0, MPI_Win_", "rma.c:", "one-sided communication is not generated", "--without"],
     );
-    refused(Run::program("traced.c").ranks(4), &[], &["/dev/null/a cannot be written: Not a directory"]);
+    refused(Run::program("traced.c").ranks(4), &[], &["'/dev/null/a' cannot be made: Not a directory"]);
 }

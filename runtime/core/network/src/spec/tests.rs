@@ -222,7 +222,7 @@ fn the_manual_knows_every_topology_and_option() {
         Machine::parse(example).unwrap_or_else(|error| panic!("the manual: {error}"));
         read += 1;
     }
-    assert!(read >= 15, "only {read} examples of the manual were read");
+    assert!(read >= 12, "only {read} examples of the manual were read");
 }
 
 #[test]

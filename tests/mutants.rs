@@ -5,6 +5,8 @@
 //! `MUTANTS_SEED`.
 
 mod common;
+#[path = "../runtime/models/chakra/tests/encoder/mod.rs"]
+mod encoder;
 
 use common::{command, compile, scratch};
 use std::fs;
@@ -262,6 +264,23 @@ fn mutants_of_traces_of_other_simulators_end_with_a_sentence() {
 }
 
 /// Each file of an archive in turn, the others as they are.
+#[test]
+fn mutants_of_chakra_traces_end_with_a_sentence() {
+    use encoder::{ALL_REDUCE, BROADCAST, collective, compute, file, receive, send};
+    let originals = [
+        file(&[compute(1, 100), compute(2, 50).after(&[1]), collective(3, ALL_REDUCE, 4096).after(&[1, 2])]),
+        file(&[
+            compute(7, 3).behind(&[]),
+            collective(9, BROADCAST, 64).after(&[7]),
+            compute(8, 1).after(&[9]),
+        ]),
+        file(&[send(1, 0, 100), receive(2, 0, 100), compute(3, 9).after(&[1, 2])]),
+    ];
+    survive("chakra", ".0.et", &originals, Some(MAX_KIB), |path| {
+        vec![command(&["replay", text(path), "-m", "star:l=1us,b=8Gbps", "--quiet=on"])]
+    });
+}
+
 #[test]
 fn mutants_of_archives_end_with_a_sentence() {
     let (trace, _) = recorded("otf2", "examples/c/ring.c", "3", &[]);

@@ -27,6 +27,10 @@ use engine::Span;
 /// Intervals longer than this are checked against the thread's CPU time.
 const MIN_CHECKED_NS: u64 = 25_000;
 
+/// A reading of CPU time that is older is too old to begin an interval with.
+// The thread is taken to have run since. Where another process did, that time is missing from the interval.
+const STALE_NS: u64 = 20_000;
+
 /// Another process ran within an interval that took so much more than its CPU time.
 const PREEMPTED_NS: u64 = 15_000;
 
@@ -161,24 +165,23 @@ impl HostClock {
             .map(|(a, _, c)| c.saturating_sub(a) / 2)
             .min()
             .unwrap_or(0);
-        let (started, stale) = (t1, (t1 - t0) / 2);
         let (means, cpu_ns) = ([Mean::default(); PLACES], kernel_ns(cpu));
         let clock = HostClock {
             scale: scale as u64,
             factor: 1.0,
             virtual_scale: 0,
             short: 0,
-            started,
+            started: t1,
             stopped: t1,
             reading,
             means,
             ahead: 0,
             cpu_ns,
             cpu_at: t1,
-            stale,
+            stale: 0,
             cpu,
         };
-        clock.scaled(1.0)
+        HostClock { stale: clock.ticks_of(STALE_NS), ..clock }.scaled(1.0)
     }
 
     /// Returns this clock, for a virtual processor that needs `factor` times as long.
@@ -356,6 +359,22 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let slept = clock.stop();
         assert!(slept.preempted && slept.span.as_ps() < 5_000_000_000, "{slept:?}");
+    }
+
+    #[test]
+    fn what_others_ran_before_an_interval_is_not_taken_off_it() {
+        let is_whole = || {
+            let mut clock = HostClock::new();
+            clock.start();
+            clock.stop();
+            // Less than a millisecond, in which the thread does not run.
+            std::thread::sleep(std::time::Duration::from_micros(300));
+            clock.start();
+            let begun = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+            while kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID) - begun < 400_000 {}
+            clock.stop().span >= Span::from_ns(380_000)
+        };
+        assert!((0..20).all(|_| is_whole()));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct Left {
 }
 
 const NEVER: &str = "false";
+/// The build of a page from source.
+const BUILT: Left =
+    Left { command: "cargo build --release", unless: NEVER, why: "this test's own build did it" };
 
 /// Returns success where mpi4py is built for xsim.
 const MPI4PY: &str = "python -c 'from mpi4py import MPI; assert \"xsim\" in MPI.Get_library_version()'";
@@ -50,15 +53,7 @@ pub const GIVEN: &[Given] = &[
         left: &[Left { command: "sh tests/run.sh", unless: NEVER, why: "it is what runs this test" }],
         ..NOTHING
     },
-    Given {
-        page: "docs/tutorials/first-run.md",
-        left: &[Left {
-            command: "cargo build --release",
-            unless: NEVER,
-            why: "this test's own build did it",
-        }],
-        ..NOTHING
-    },
+    Given { page: "docs/tutorials/first-run.md", left: &[BUILT], ..NOTHING },
     Given {
         page: "docs/tutorials/slow-program.md",
         before: &["cp examples/c/slow.c app.c"],
@@ -116,11 +111,7 @@ pub const GIVEN: &[Given] = &[
         page: "docs/how-to/install.md",
         before: &["mkdir target && ln -s \"$(dirname $XSIM)\" target/release", "export HOME=$PWD/home"],
         after: &["[ \"$(command -v xsim)\" = $PWD/home/xsim/bin/xsim ]", "xsim demo"],
-        left: &[Left {
-            command: "cargo build --release",
-            unless: NEVER,
-            why: "this test's own build did it",
-        }],
+        left: &[BUILT],
         ..NOTHING
     },
     Given {

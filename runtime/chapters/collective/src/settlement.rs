@@ -1,4 +1,4 @@
-//! What the members of an instance agree on, once all have contributed.
+//! Settlement of what the members of an instance agree on, once all have contributed.
 
 use crate::agreement::{Agreement, Contribution, Resolve, mismatch_among, refused_among};
 use crate::instance::Collectives;

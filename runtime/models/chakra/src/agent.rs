@@ -9,9 +9,9 @@ use std::rc::Rc;
 
 /// One member of a collective.
 pub struct MemberAgent {
-    /// Its clock.
+    /// Clock of the member.
     pub clock: Time,
-    /// Its round, of which it has sent the messages.
+    /// Round whose messages it has sent.
     round: u32,
     /// Messages that it still receives in the round: the sending member.
     receives: VecDeque<u32>,

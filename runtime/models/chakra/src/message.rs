@@ -60,7 +60,7 @@ pub enum ChakraValue {
 /// A list of bools.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct BoolListMessage {
-    /// Its elements.
+    /// Elements of the list.
     #[prost(bool, repeated, tag = "1")]
     pub values: Vec<bool>,
 }
@@ -71,7 +71,7 @@ pub struct AttributeMessage {
     /// Name of the attribute.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Its value.
+    /// Value of the attribute.
     #[prost(oneof = "ChakraValue", tags = "3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 28, 29")]
     pub value: Option<ChakraValue>,
 }

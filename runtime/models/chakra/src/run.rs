@@ -243,11 +243,8 @@ fn deadlock(graph: &ChakraGraph, execution: &ChakraExecution) -> Option<String> 
         return None;
     }
     let latest = execution.accounts.iter().map(|account| account.end).max().unwrap_or(Time::ZERO);
-    let mut text = format!(
-        "deadlock at virtual time {latest}: {} of {} ranks wait and nothing can wake them",
-        ranks.len(),
-        graph.ranks.len()
-    );
+    let waiting = engine::deadlock::waiting(ranks.len(), graph.ranks.len() as u32);
+    let mut text = format!("deadlock at virtual time {latest}: {waiting}");
     for line in &lines {
         let _ = write!(text, "\n  {line}");
     }

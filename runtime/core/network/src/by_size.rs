@@ -80,40 +80,59 @@ impl FromStr for BySize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<BySize, String> {
-        let mut segments: Vec<CostSegment> = Vec::new();
-        for part in text.split(';').map(str::trim) {
-            let (from, cost) = match part.split_once(':') {
-                Some((from, cost)) => {
-                    let size = bytes(from.trim()).ok_or_else(|| {
-                        format!("'{}' is not a number of bytes such as 1024 or 64KiB", from.trim())
-                    })?;
-                    (size, cost)
-                }
-                None if segments.is_empty() => (0, part),
-                None => return Err(format!("'{part}' lacks the bytes that it is from, as in 64KiB:3us")),
-            };
+        let read = |cost: &str| {
             let (span, bandwidth) = match cost.split_once('@') {
                 Some((span, bandwidth)) => (span.trim(), bandwidth.trim().parse().map_err(text_of)?),
                 None => (cost.trim(), Bandwidth::INFINITE),
             };
-            let span = span.parse().map_err(text_of)?;
-            match segments.last() {
-                None if from > 0 => segments.push(CostSegment::new(0, Span::ZERO, Bandwidth::INFINITE)),
-                Some(last) if last.from >= from => {
-                    return Err(format!(
-                        "the segment from {from} bytes follows that from {}; name sizes in ascending order",
-                        last.from
-                    ));
-                }
-                _ => {}
-            }
-            segments.push(CostSegment::new(from, span, bandwidth));
-        }
-        if segments.len() > MAX_SEGMENTS {
-            return Err(format!("{} segments are more than {MAX_SEGMENTS}", segments.len()));
-        }
-        Ok(BySize { segments })
+            Ok((span.parse().map_err(text_of)?, bandwidth))
+        };
+        let segments = pieces(text, ("segment", "3us"), (Span::ZERO, Bandwidth::INFINITE), read)?;
+        let segment = |(from, (span, bandwidth))| CostSegment::new(from, span, bandwidth);
+        Ok(BySize { segments: segments.into_iter().map(segment).collect() })
     }
+}
+
+/// Reads values by size, `VALUE;BYTES:VALUE;...`, each with the bytes from which on it holds. Messages that
+/// come before the first have `none`. `noun` names a piece, and `example` is a value, in sentences.
+///
+/// # Errors
+/// A sentence: a value that `read` refuses, a size that is none, sizes out of order, or too many.
+pub(crate) fn pieces<T>(
+    text: &str,
+    (noun, example): (&str, &str),
+    none: T,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<(u64, T)>, String> {
+    let mut pieces: Vec<(u64, T)> = Vec::new();
+    let mut none = Some(none);
+    for part in text.split(';').map(str::trim) {
+        let (from, value) = match part.split_once(':') {
+            Some((from, value)) => {
+                let size = bytes(from.trim()).ok_or_else(|| {
+                    format!("'{}' is not a number of bytes such as 1024 or 64KiB", from.trim())
+                })?;
+                (size, value)
+            }
+            None if pieces.is_empty() => (0, part),
+            None => return Err(format!("'{part}' lacks the bytes that it is from, as in 64KiB:{example}")),
+        };
+        let value = read(value)?;
+        match pieces.last() {
+            None if from > 0 => pieces.extend(none.take().map(|none| (0, none))),
+            Some(&(last, _)) if last >= from => {
+                return Err(format!(
+                    "the {noun} from {from} bytes follows that from {last}; name sizes in ascending order"
+                ));
+            }
+            _ => {}
+        }
+        pieces.push((from, value));
+    }
+    if pieces.len() > MAX_SEGMENTS {
+        return Err(format!("{} {noun}s are more than {MAX_SEGMENTS}", pieces.len()));
+    }
+    Ok(pieces)
 }
 
 fn text_of(why: impl ToString) -> String {

@@ -362,6 +362,11 @@ impl PacketFabric {
         self.zero_load(size, &[first, quickest(&mut cables.into_iter()), last])
     }
 
+    /// Returns the least time of the links and routers between two endpoints, in picoseconds. O(ports).
+    pub(crate) fn least_latency(&self) -> u64 {
+        (0..self.topology.endpoints()).map(|endpoint| self.nearest_latency(endpoint)).min().unwrap_or(0)
+    }
+
     /// Returns the least time of the links and routers from another endpoint to `endpoint`, without any for
     /// bytes, in picoseconds.
     pub(crate) fn nearest_latency(&self, endpoint: u32) -> u64 {

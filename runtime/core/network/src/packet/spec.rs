@@ -307,13 +307,10 @@ impl PacketSpec {
         }
         let fabric = self.join(built, routing, Switching { lanes: 1, ..self.common.switching.clone() });
         super::flow::check_size(&fabric, available_memory())?;
-        if fabric.flow.by_latency {
-            let endpoints = 0..fabric.topology.endpoints();
-            if endpoints.into_iter().any(|endpoint| fabric.nearest_latency(endpoint) == 0) {
-                return Err(MachineError::new(
-                    "share=latency needs a latency between any two endpoints; give l= or router= above 0",
-                ));
-            }
+        if fabric.flow.by_latency && fabric.least_latency() == 0 {
+            return Err(MachineError::new(
+                "share=latency needs a latency between any two endpoints; give l= or router= above 0",
+            ));
         }
         Ok(fabric)
     }

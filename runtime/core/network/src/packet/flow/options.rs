@@ -1,6 +1,7 @@
 //! Options of flows that other flow simulators have: factors by size, a window, shares by latency, and links
 //! that flows do not share.
 
+use crate::by_size::pieces;
 use engine::Span;
 use flow::Capacity;
 use std::str::FromStr;
@@ -9,8 +10,6 @@ use std::str::FromStr;
 const ONE: u64 = 1_000_000;
 /// The greatest factor.
 const MAX_FACTOR: u64 = 1000 * ONE;
-/// Sizes from which a factor changes, at most.
-const MAX_SIZES: usize = 64;
 /// The weight of a flow over the least latency of the network, where shares go by latency. The weights at a
 /// link sum up to less than 2^32.
 const NEAREST_WEIGHT: u64 = 256;
@@ -43,37 +42,15 @@ impl FromStr for SizeFactors {
     type Err = String;
 
     fn from_str(text: &str) -> Result<SizeFactors, String> {
-        let mut factors: Vec<(u64, u64)> = Vec::new();
-        for part in text.split(';').map(str::trim) {
-            let (from, factor) = match part.split_once(':') {
-                Some((from, factor)) => (
-                    crate::by_size::bytes(from.trim()).ok_or_else(|| {
-                        format!("'{}' is not a number of bytes such as 1024 or 64KiB", from.trim())
-                    })?,
-                    factor.trim(),
-                ),
-                None if factors.is_empty() => (0, part),
-                None => return Err(format!("'{part}' lacks the bytes that it is from, as in 64KiB:0.9")),
-            };
+        let read = |factor: &str| {
+            let factor = factor.trim();
             let millionths = factor.parse::<f64>().map_or(0.0, |factor| (factor * ONE as f64).round());
-            if !(1.0..=MAX_FACTOR as f64).contains(&millionths) {
-                return Err(format!("'{factor}' is not a factor from 0.000001 to 1000"));
+            match (1.0..=MAX_FACTOR as f64).contains(&millionths) {
+                true => Ok(millionths as u64),
+                false => Err(format!("'{factor}' is not a factor from 0.000001 to 1000")),
             }
-            match factors.last() {
-                None if from > 0 => factors.push((0, ONE)),
-                Some(&(last, _)) if last >= from => {
-                    return Err(format!(
-                        "the factor from {from} bytes follows that from {last}; name sizes in ascending order"
-                    ));
-                }
-                _ => {}
-            }
-            factors.push((from, millionths as u64));
-        }
-        if factors.len() > MAX_SIZES {
-            return Err(format!("{} factors are more than {MAX_SIZES}", factors.len()));
-        }
-        Ok(SizeFactors(factors))
+        };
+        pieces(text, ("factor", "0.9"), ONE, read).map(SizeFactors)
     }
 }
 
@@ -221,7 +198,7 @@ mod tests {
             let error = text.parse::<SizeFactors>().unwrap_err();
             assert!(error.contains(sentence), "{text}: {error}");
         }
-        let many = (0..=MAX_SIZES).map(|size| format!("{size}:1")).collect::<Vec<_>>().join(";");
+        let many = (0..=64).map(|size| format!("{size}:1")).collect::<Vec<_>>().join(";");
         assert!(many.parse::<SizeFactors>().unwrap_err().contains("more than 64"));
     }
 

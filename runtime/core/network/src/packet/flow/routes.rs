@@ -70,10 +70,6 @@ impl Routes {
         }
         let capacities: Vec<Option<Capacity>> = fabric.links.iter().map(|link| link.capacity()).collect();
         let options = fabric.flow.clone();
-        let nearest = match options.by_latency {
-            true => (0..topology.endpoints()).map(|endpoint| fabric.nearest_latency(endpoint)).min(),
-            false => None,
-        };
         let mut order: Vec<usize> = (0..fabric.links.len()).collect();
         order.sort_by(|&a, &b| {
             let bits = |kind: usize| fabric.links[kind].bandwidth.as_bits_per_second();
@@ -93,7 +89,7 @@ impl Routes {
             kinds,
             are_all_limited: capacities.iter().all(Option::is_some),
             capacities,
-            nearest: nearest.unwrap_or(0),
+            nearest: if options.by_latency { fabric.least_latency() } else { 0 },
             options,
             slowness,
             first_interface,

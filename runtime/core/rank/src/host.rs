@@ -20,7 +20,7 @@ mod excluded;
 mod interruptions;
 
 pub use excluded::exclude;
-pub use interruptions::HostInterruptions;
+pub use interruptions::{HostInterruptions, MIN_GAP_NS};
 
 use engine::Span;
 
@@ -72,6 +72,9 @@ pub struct MeasuredInterval {
     pub span: Span,
     /// `true` if another process ran meanwhile: some of the CPU time may be that one's doing.
     pub preempted: bool,
+    /// What else passed between the readings that it lies between: a brief call before it, and a reading.
+    // An interruption that meets these seems to be the interval's too.
+    pub beside: Span,
 }
 
 /// Measures one interval after the other on the simulating thread.
@@ -85,6 +88,8 @@ pub struct HostClock {
     /// Intervals of more ticks are checked.
     short: u64,
     started: u64,
+    /// The last reading before the interval.
+    read_at: u64,
     stopped: u64,
     /// Ticks of a reading.
     reading: u64,
@@ -182,6 +187,7 @@ impl HostClock {
             virtual_scale: 0,
             short: 0,
             started: t1,
+            read_at: t1,
             stopped: t1,
             reading,
             means,
@@ -217,7 +223,7 @@ impl HostClock {
     pub fn start(&mut self) {
         let now = ticks();
         // What this reading and the next take is nobody's.
-        self.started = now + self.reading + std::mem::take(&mut self.ahead);
+        (self.read_at, self.started) = (now, now + self.reading + std::mem::take(&mut self.ahead));
         if now.wrapping_sub(self.cpu_at) > self.stale {
             self.reread();
         }
@@ -232,6 +238,7 @@ impl HostClock {
         }
         mean.left -= 1;
         mean.brief = (mean.brief + 1).min(LIKELY);
+        self.read_at = self.stopped;
         self.started = self.stopped + u64::from(mean.ticks >> MEAN_BITS) + std::mem::take(&mut self.ahead);
     }
 
@@ -261,7 +268,7 @@ impl HostClock {
     /// The interval begins now, after a call whose length goes into its mean.
     fn measure(&mut self, function: u16) {
         let now = ticks();
-        (self.started, self.ahead) = (now + self.reading, 0);
+        (self.read_at, self.started, self.ahead) = (now, now + self.reading, 0);
         if now.wrapping_sub(self.cpu_at) > self.stale {
             return self.reread();
         }
@@ -282,7 +289,7 @@ impl HostClock {
     fn reread(&mut self) {
         self.cpu_ns = kernel_ns(self.cpu);
         self.cpu_at = ticks();
-        self.started = self.cpu_at + self.reading;
+        (self.read_at, self.started) = (self.cpu_at, self.cpu_at + self.reading);
     }
 
     /// Pauses the clock: nothing is the rank's until it is started.
@@ -315,13 +322,25 @@ impl HostClock {
         self.stopped = now;
         let span = match now.checked_sub(self.started) {
             Some(took) if took > self.short => return self.checked(now, took),
-            Some(took) => Span::from_ps((took * self.virtual_scale) >> SCALE_BITS),
+            Some(took) => self.virtual_span(took),
             None => {
                 self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MAX_AHEAD) };
                 Span::ZERO
             }
         };
-        MeasuredInterval { span, preempted: false }
+        MeasuredInterval { span, preempted: false, beside: self.beside() }
+    }
+
+    /// Returns what passed from the last reading to where the interval began.
+    #[inline]
+    fn beside(&self) -> Span {
+        self.virtual_span(self.started.saturating_sub(self.read_at).min(self.short))
+    }
+
+    /// Returns the virtual time of at most `self.short` ticks.
+    #[inline]
+    fn virtual_span(&self, ticks: u64) -> Span {
+        Span::from_ps((ticks * self.virtual_scale) >> SCALE_BITS)
     }
 
     /// The CPU clock was last read at most `stale` before the interval began, and the thread is
@@ -343,6 +362,7 @@ impl HostClock {
                 Span::from_ps((span.as_ps() as f64 * self.factor) as u64)
             },
             preempted: took.saturating_sub(cpu) >= PREEMPTED_NS,
+            beside: self.beside(),
         }
     }
 }

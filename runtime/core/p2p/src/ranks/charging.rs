@@ -3,14 +3,14 @@
 use super::effort::{Compute, Effort};
 use super::{FAILED_POLL, FREE_POLLS, Ranks, failed_poll_cost};
 use engine::{Span, Time};
-use rank::host::{HostClock, MeasuredInterval};
+use rank::host::{HostClock, MIN_GAP_NS, MeasuredInterval};
 use recorder::intervals::{BEGINNING, CLOCK, EndedInterval, Interruptions};
 
 /// Measures how often and for how long a clock's host interrupts this thread, of which one second is `factor`
 /// virtual ones.
 pub(super) fn interruptions(clock: &HostClock, factor: f64) -> Interruptions {
     let host = clock.interruptions();
-    Interruptions::new(host.per_second, Span::from_ns(host.median_ns), factor)
+    Interruptions::new(host.per_second, Span::from_ns(host.median_ns), Span::from_ns(MIN_GAP_NS), factor)
 }
 
 impl Ranks {
@@ -116,6 +116,7 @@ impl Ranks {
         let rank = self.current;
         let ended = EndedInterval {
             span: interval.span,
+            beside: interval.beside,
             preempted: interval.preempted,
             rank,
             computed: self.profile.rank(rank).compute,

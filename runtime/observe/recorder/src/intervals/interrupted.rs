@@ -11,8 +11,6 @@ use std::collections::HashMap;
 
 /// Last charges of a pair, one of which a long interval may have had without an interruption.
 const RECENT: usize = 15;
-/// An interruption adds this much at least, in picoseconds of the host.
-const MIN_ADDED_PS: u64 = 10_000_000;
 /// It adds this many times the median of all at most.
 const MAX_MEDIANS: u64 = 8;
 /// Intervals in which an interruption is likelier than this are charged as they are: theirs are alike.
@@ -20,12 +18,16 @@ const MAX_LIKELIHOOD: f64 = 0.1;
 /// A preemption adds this much CPU time to an interval at most, in picoseconds of the host: switches, and
 /// caches that another process has filled.
 const MAX_AFTERMATH_PS: u64 = 150_000_000;
-/// Interruptions of a pair's intervals that are believed in for each that is expected.
-const BELIEVED: f64 = 2.0;
-/// Long intervals of a pair for each interruption that is expected: with more the program makes them long.
+/// Interruptions that are believed in for each that is expected: they come in bursts.
+const BELIEVED: f64 = 6.0;
+/// Long intervals of a pair, or of a rank, for each interruption that is expected, and beyond those: with more
+/// the program makes them long.
 const MAX_EXPECTED: f64 = 3.0;
+const MAX_CHANCE: f64 = 3.0;
+/// Interruptions that meet intervals of a pair one after the other.
+const MAX_IN_A_ROW: u32 = 2;
 /// Interruptions that are believed in at once.
-const MAX_SAVED: f64 = 3.0;
+const MAX_SAVED: f64 = 32.0;
 
 /// Measured intervals that were charged as their neighbours, since the host had interrupted them.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -56,6 +58,8 @@ impl InterruptedIntervals {
 pub struct EndedInterval {
     /// Virtual length.
     pub span: Span,
+    /// Time beside it in which an interruption would have seemed to be in it.
+    pub beside: Span,
     /// `true` if the host ran another process meanwhile.
     pub preempted: bool,
     /// Whose it is.
@@ -69,11 +73,11 @@ pub struct EndedInterval {
 pub(super) struct RecentIntervals {
     charges_ps: [u64; RECENT],
     count: u64,
-    /// Interruptions that were expected and did not come.
-    saved: f64,
     /// Intervals so far that were as long as if one had come.
     long: u64,
-    /// Time of all intervals so far, of long ones as much as was usual then.
+    /// Those among the last ones, in a row.
+    long_in_a_row: u32,
+    /// Time of all intervals so far and of what was beside them, of long ones as much as was usual then.
     usual_ps: u64,
 }
 
@@ -108,13 +112,24 @@ pub struct Interruptions {
     min_added_ps: u64,
     /// A preemption adds this much at most.
     max_aftermath_ps: u64,
-    by_rank: HashMap<u32, u32>,
+    /// Interruptions that were expected and did not come.
+    // Of all pairs together: most have none in a run, and each has some of those that come.
+    saved: f64,
+    by_rank: HashMap<u32, OfRank>,
+}
+
+/// Intervals of one rank that were longer than others of their pairs.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRank {
+    long: u32,
+    /// Time that was taken off them, and was not given back.
+    removed_ps: u64,
 }
 
 impl Interruptions {
-    /// Expects interruptions at a rate and of a length of host time, of which one second is `factor` virtual
-    /// ones.
-    pub fn new(per_second: f64, median: Span, factor: f64) -> Interruptions {
+    /// Expects interruptions at a rate, of a median and of a least length of host time, of which one second is
+    /// `factor` virtual ones.
+    pub fn new(per_second: f64, median: Span, least: Span, factor: f64) -> Interruptions {
         let of_run = InterruptedIntervals {
             per_second: per_second / factor,
             median_ps: (median.as_ps() as f64 * factor) as u64,
@@ -122,8 +137,9 @@ impl Interruptions {
         };
         Interruptions {
             of_run,
-            min_added_ps: (MIN_ADDED_PS as f64 * factor) as u64,
+            min_added_ps: (least.as_ps() as f64 * factor) as u64,
             max_aftermath_ps: (MAX_AFTERMATH_PS as f64 * factor) as u64,
+            saved: 0.0,
             by_rank: HashMap::new(),
         }
     }
@@ -141,7 +157,8 @@ impl Interruptions {
         let ps = ended.span.as_ps();
         let charged = match ps < self.min_added_ps {
             true => {
-                self.expect(pair, ps);
+                self.expect(pair, ps + ended.beside.as_ps());
+                pair.long_in_a_row = 0;
                 ps
             }
             false => self.charge_long(pair, ended),
@@ -158,60 +175,73 @@ impl Interruptions {
 
     /// Expects interruptions in an interval of a pair that would have taken `usual` without one.
     #[inline]
-    fn expect(&self, pair: &mut RecentIntervals, usual: u64) {
+    fn expect(&mut self, pair: &mut RecentIntervals, usual: u64) {
         pair.usual_ps = pair.usual_ps.saturating_add(usual);
-        pair.saved = (pair.saved + BELIEVED * self.expected(usual)).min(MAX_SAVED);
+        self.saved = (self.saved + BELIEVED * self.expected(usual)).min(MAX_SAVED);
     }
 
     /// [`Interruptions::charge`] for an interval that an interruption may have lengthened.
     #[cold]
     fn charge_long(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval) -> u64 {
-        let ps = ended.span.as_ps();
+        let (ps, beside) = (ended.span.as_ps(), ended.beside.as_ps());
         let Some(median) = pair.median() else {
-            self.expect(pair, ps);
+            self.expect(pair, ps + beside);
             return ps;
         };
-        let is_longer = |than: u64| ps.saturating_sub(than) >= self.min_added_ps.max(than / 2);
+        let min_added_ps = self.min_added_ps;
+        let is_longer = |than: u64| ps.saturating_sub(than) >= min_added_ps.max(than / 2);
         let is_long = is_longer(median);
-        pair.long += u64::from(is_long);
-        self.expect(pair, if is_long { median } else { ps });
-        let usual = pair.below(ps).filter(|&usual| is_longer(usual));
-        usual.filter(|&usual| self.is_interrupted(pair, ended, usual)).unwrap_or(ps)
+        // Preemptions are no part of what is expected.
+        if !ended.preempted {
+            pair.long += u64::from(is_long);
+            pair.long_in_a_row = if is_long { pair.long_in_a_row + 1 } else { 0 };
+        }
+        self.expect(pair, beside + if is_long { median } else { ps });
+        match pair.below(ps).filter(|&usual| is_longer(usual)) {
+            Some(usual) => self.charge_longer(pair, ended, usual),
+            None => ps,
+        }
     }
 
-    /// Returns `true` if the host has likely added what an interval has beyond `usual`, and counts it.
+    /// Charges an interval `usual` if the host has likely added what it has beyond that.
     #[cold]
-    fn is_interrupted(&mut self, pair: &mut RecentIntervals, ended: &EndedInterval, usual: u64) -> bool {
-        let added = ended.span.as_ps() - usual;
+    fn charge_longer(&mut self, pair: &RecentIntervals, ended: &EndedInterval, usual: u64) -> u64 {
+        let ps = ended.span.as_ps();
+        let added = ps - usual;
         if ended.preempted && added <= self.max_aftermath_ps {
-            return self.count(added);
+            self.count(added);
+            return usual;
+        }
+        if added > MAX_MEDIANS * self.of_run.median_ps || self.expected(usual) > MAX_LIKELIHOOD {
+            return ps;
         }
         // What the program itself does now and then is more frequent than interruptions in the time of the
-        // others can be.
-        let believed = 1.0 + MAX_EXPECTED * self.expected(pair.usual_ps);
-        if added > MAX_MEDIANS * self.of_run.median_ps
-            || self.expected(usual) > MAX_LIKELIHOOD
-            || pair.saved < 1.0
-            || pair.long as f64 > believed
+        // others can be, and a rank that is always the slower one is not always the one that is interrupted.
+        let believed = |expected: f64| MAX_CHANCE + MAX_EXPECTED * expected;
+        let own_time = self.expected(ended.computed.as_ps());
+        let of_rank = self.by_rank.entry(ended.rank).or_default();
+        of_rank.long += 1;
+        if pair.long_in_a_row > MAX_IN_A_ROW
+            || pair.long as f64 > believed(self.of_run.per_second * pair.usual_ps as f64 * 1e-12)
+            || f64::from(of_rank.long) > believed(own_time)
         {
-            return false;
+            // So the earlier ones were the program's too.
+            self.of_run.removed_ps -= u128::from(of_rank.removed_ps);
+            return ps + std::mem::take(&mut of_rank.removed_ps);
         }
-        // A rank that is always the slower one is not always the one that is interrupted.
-        let believed = 1.0 + self.expected(ended.computed.as_ps());
-        let met = self.by_rank.entry(ended.rank).or_default();
-        if f64::from(*met) + 1.0 > believed {
-            return false;
+        if self.saved < 1.0 {
+            return ps;
         }
-        *met += 1;
-        pair.saved -= 1.0;
-        self.count(added)
+        of_rank.removed_ps += added;
+        self.saved -= 1.0;
+        self.count(added);
+        usual
     }
 
-    /// Counts an interval that is charged without `added`, and returns `true`.
-    fn count(&mut self, added: u64) -> bool {
+    /// Counts an interval that is charged without `added`.
+    fn count(&mut self, added: u64) {
         self.of_run.intervals += 1;
         self.of_run.removed_ps += u128::from(added);
-        true
     }
 }
 
@@ -225,7 +255,7 @@ mod tests {
 
     /// A host that interrupts 1,250 times a second for 35 us.
     fn host(factor: f64) -> Interruptions {
-        Interruptions::new(1250.0, us(35), factor)
+        Interruptions::new(1250.0, us(35), us(10), factor)
     }
 
     /// Charges intervals of ranks, in microseconds; returns each rank's sum.
@@ -235,8 +265,8 @@ mod tests {
         for step in 0..steps {
             for rank in 0..ranks {
                 let sum = &mut sums[rank as usize];
-                let ended =
-                    EndedInterval { span: us(of(rank, step)), preempted: false, rank, computed: *sum };
+                let span = us(of(rank, step));
+                let ended = EndedInterval { span, rank, computed: *sum, ..EndedInterval::default() };
                 *sum += host.charge(&mut pair, &ended);
             }
         }
@@ -266,8 +296,37 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_always_slower_is_charged_for_it() {
-        let sums = charged(&mut host(1.0), 1000, 20, |rank, _| if rank == 7 { 58 } else { 8 });
-        assert!(sums[7] >= us(18 * 58), "{}", sums[7]);
+        // The first are taken for the host's, and given back.
+        for (slow, steps) in [(7, 20), (700, 20), (700, 6)] {
+            let sums = charged(&mut host(1.0), 1000, steps, |rank, _| if rank == slow { 58 } else { 8 });
+            assert_eq!(sums[slow as usize], us(u64::from(steps) * 58));
+        }
+    }
+
+    #[test]
+    fn interruptions_of_what_is_beside_short_intervals_are_expected_too() {
+        // Ten calls a step take longer than what the program does between them.
+        let mut host = host(1.0);
+        let mut pair = RecentIntervals::default();
+        for at in 1..=200_000u32 {
+            let span = if at.is_multiple_of(20_000) { us(50) } else { Span::from_ps(500) };
+            let beside = Span::from_ns(60);
+            let ended = EndedInterval { span, beside, rank: at % 997, ..EndedInterval::default() };
+            let charged = host.charge(&mut pair, &ended);
+            assert!(charged == Span::from_ps(500) || at < 40_000, "{charged} at {at}");
+        }
+    }
+
+    #[test]
+    fn any_pair_may_be_the_one_that_is_interrupted() {
+        let mut host = host(1.0);
+        let mut pairs = [RecentIntervals::default(); 100];
+        for at in 0..20_000usize {
+            // Each pair has 0.25 interruptions in its own time.
+            let span = us(if at >= 2000 && at.is_multiple_of(1111) { 41 } else { 1 });
+            let ended = EndedInterval { span, rank: at as u32, ..EndedInterval::default() };
+            assert_eq!(host.charge(&mut pairs[at % 100], &ended), us(1), "interval {at}");
+        }
     }
 
     #[test]
@@ -317,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_preempted_interval_is_charged_as_an_earlier_one_that_it_can_have_been() {
-        let mut host = Interruptions::new(0.0, Span::ZERO, 1.0);
+        let mut host = Interruptions::new(0.0, Span::ZERO, us(10), 1.0);
         let mut pair = RecentIntervals::default();
         let mut charged = |us_taken: u64, preempted: bool| {
             let ended = EndedInterval { span: us(us_taken), preempted, ..EndedInterval::default() };
@@ -337,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_host_that_does_not_interrupt_takes_nothing_off() {
-        let mut quiet = Interruptions::new(0.0, Span::ZERO, 1.0);
+        let mut quiet = Interruptions::new(0.0, Span::ZERO, us(10), 1.0);
         let sums = charged(&mut quiet, 64, 64, |rank, step| if rank == step { 48 } else { 8 });
         assert!(sums.iter().all(|sum| *sum == us(63 * 8 + 48)));
         assert_eq!(quiet.of_run(), None);

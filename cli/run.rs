@@ -9,7 +9,7 @@ use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::{InstallLayout, LIBRARY, STANDARD};
 use crate::options;
 use crate::output;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use simulation::Options;
@@ -53,15 +53,13 @@ pub fn command() -> Command {
         .action(ArgAction::Append)
         .conflicts_with_all(["debug", "pop", "mn"]);
     command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
-    command = command.group(ArgGroup::new("several").args(["runs", "on"]).multiple(true));
     command = command.arg(
         output::json_argument()
-            .requires("several")
-            .help("The table of --on, or the times of --runs, as JSON: to standard output, or to a file"),
+            .help("The table of --on or the times of --runs as JSON; without either the report, to a file"),
     );
-    command = command.arg(
-        output::csv_argument("The same as comma-separated values; - is standard output").requires("several"),
-    );
+    command = command.arg(output::csv_argument(
+        "The table of --on or the times of --runs as comma-separated values; - is standard output",
+    ));
     let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
     command = command.arg(pop.help(
         "Run it again on a network that takes no time, and tell all of POP's efficiencies \
@@ -77,6 +75,26 @@ pub fn command() -> Command {
         .external_subcommand_value_parser(clap::value_parser!(OsString))
 }
 
+/// Returns the file that `--json` names for the report of a single run.
+fn report_file(matches: &ArgMatches) -> Result<Option<String>, Failure> {
+    let given = |name| matches.contains_id(name);
+    if given("runs") || given("on") {
+        return Ok(None);
+    }
+    let refusal = match matches.get_one::<PathBuf>("json") {
+        _ if given("csv") => {
+            "--csv is for the table of --on and the times of --runs; of one run give --report FILE.json, and              then `xsim report FILE.json --csv FILE`"
+        }
+        None => return Ok(None),
+        Some(_) if given("report") => "--json=FILE and --report FILE are the same for one run: give one",
+        Some(path) if output::is_standard_output(path) => {
+            "the program writes to standard output, and the report goes to a file: --json=FILE"
+        }
+        Some(path) => return Ok(Some(path.to_string_lossy().into_owned())),
+    };
+    Err(Failure::with(USAGE, refusal))
+}
+
 /// Becomes the program; returns only if that fails.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = Options::default();
@@ -86,6 +104,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             options::set(&mut options, row, value)?;
             variables.push((variable(row.name), value.clone()));
         }
+    }
+    if let Some(path) = report_file(matches)? {
+        let row = rows().find(|row| row.name == "report").expect("the table has a row for reports");
+        options::set(&mut options, row, &path)?;
+        variables.push((variable(row.name), path));
     }
     let machines = machines(matches)?;
     let count = matches.get_one::<String>("runs").map(|count| run_count(count)).transpose()?;

@@ -649,6 +649,13 @@ fn data_goes_to_a_file_or_to_standard_output() {
     let runs = ["run", "-q", "-n", "4", "--compute", "none", "--runs", "3", "--csv", "-"];
     assert!(run(&[&runs[..], &program].concat()).contains("run,virtual_time_ps\n1,"));
     refused(command(&["run", "--csv", "-", program[0]]).output().unwrap(), 2, &["--runs", "--on"]);
+    let report = file("report.json");
+    let one = ["run", "-q", "-n", "4", "--compute", "none"];
+    run(&[&one[..], &[&format!("--json={report}")], &program].concat());
+    assert!(std::fs::read_to_string(&report).unwrap().contains("\"simulated\""));
+    for (given, why) in [("--json", "--json=FILE"), ("--csv=x.csv", "xsim report FILE.json --csv FILE")] {
+        refused(command(&["run", given, program[0]]).output().unwrap(), 2, &[why]);
+    }
     let lost = file("no/such/results.csv");
     refused(command(&["presets", "--csv", &lost]).output().unwrap(), 1, &["cannot be written"]);
 }

@@ -98,7 +98,7 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
 
 # What LULESH moves as a model and as the program that is made from it, and the small cases of the other rows
 # of models.
-step env NO_BUILD=1 benches/aspen/run --quick
+step cargo run --release --quiet -p xsim-bench -- --no-build --no-file aspen --quick
 
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
 [ "${RANDOM_MINUTES:-3}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-3}" "${RANDOM_SEED:-}"

@@ -212,7 +212,7 @@ fn weights_of_graphs_are_recorded_and_given_again() {
 #[test]
 fn it_is_as_long_on_any_number_of_ranks() {
     let lines = |ranks: u32| {
-        let program = common::compile("benches/peer/patterns.c", &[]);
+        let program = common::compile("benches/programs/patterns.c", &[]);
         let (trace, _) = recorded(
             Run::of(program).ranks(ranks).arg("faces").arg("5").variable("XSIM_COMPUTE", "none"),
             "histogram",

@@ -106,8 +106,8 @@ impl CallRecording {
 
     /// [`CallRecording::open`] while nobody wants to know more of calls than findings.
     // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the
-    // world, and what a program does with a message is to cost twice as much and not more (benches/peer/run
-    // --check).
+    // world, and what a program does with a message is to cost twice as much and not more
+    // (`xsim-bench check`).
     #[inline(always)]
     pub(super) fn open_watched(
         &mut self,

@@ -40,7 +40,7 @@ impl Departures<'_> {
         (bytes, at): (u64, Time),
         flight: Flight,
     ) -> u32 {
-        let key = self.fabric.next_key(from, at, departure);
+        let key = self.fabric.next_key(from, to, at, departure);
         self.launch_as(key, to, bytes, flight)
     }
 
@@ -92,7 +92,7 @@ impl Departures<'_> {
         let type_sent = watch.type_to_tell();
         // Its position among what leaves for a shared network is known here; when it arrives is not.
         let under_way = (transit.flags & flag::UNDER_WAY != 0)
-            .then(|| self.fabric.next_key(me, transit.arrival, Departure::Own));
+            .then(|| self.fabric.next_key(me, to, transit.arrival, Departure::Own));
         let head = HEAD + watch.told_type() + if under_way.is_some() { size_of::<u64>() } else { 0 };
         let (effect, request) = match ticket {
             Some(ticket) if transit.request != NIL => (Time::ZERO, ticket),

@@ -141,13 +141,21 @@ impl Fabric {
         self.wire.storage.as_ref().map_or(messages, |storage| messages.min(storage.latency))
     }
 
-    /// Returns the key of the next message that leaves from a rank of this process at `at` over a shared
-    /// network.
+    /// Returns the key of the next message that leaves from a rank of this process to another at `at` over a
+    /// shared network.
     // At one time and from one rank they keep the order in which they were sent, which its process knows.
-    // Between kinds that order is the host's: a rank may run before or after it is asked for an answer.
-    pub fn next_key(&mut self, from: u32, at: Time, departure: Departure) -> EventKey {
+    // Between kinds that order is the host's: a rank may run before or after it is asked for an answer. So it
+    // is between answers to different ranks: which of two that arrive at one time is known here first depends
+    // on the processes that they come from.
+    pub fn next_key(&mut self, from: u32, to: u32, at: Time, departure: Departure) -> EventKey {
         self.launched += 1;
-        EventKey { time: at, source: from, sequence: (departure as u64) << 62 | self.launched }
+        let number = match departure {
+            Departure::Answer | Departure::Acknowledgement => {
+                u64::from(to) << 31 | self.launched & (u64::MAX >> 33)
+            }
+            Departure::Payload | Departure::Own => self.launched,
+        };
+        EventKey { time: at, source: from, sequence: (departure as u64) << 62 | number }
     }
     /// Returns the key of the payload whose request to send had the number `sequence` of its rank `from`. It
     /// leaves at `at`.

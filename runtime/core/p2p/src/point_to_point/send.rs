@@ -318,7 +318,7 @@ impl Messages {
         let sent = if rendezvous { 0 } else { bytes };
         // A message to another process is launched by that, when it knows of it.
         let leaves = (self.fabric.is_shared() && self.ranks.is_local(to))
-            .then(|| self.fabric.next_key(me, at, Departure::Own));
+            .then(|| self.fabric.next_key(me, to, at, Departure::Own));
         if rendezvous || mode == SendMode::Synchronous {
             transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
             self.fabric.expect_handshakes();

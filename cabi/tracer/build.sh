@@ -5,6 +5,7 @@
 #
 # DIRECTORY is where libxsim.so is, target/release unless told. Needs that MPI's development package (Debian:
 # libmpich-dev, libopenmpi-dev) and its compiler wrapper (MPICC, or mpicc.mpich, mpicc.openmpi, mpicc).
+# XSIM_LINKER is a C compiler that links for another glibc than this machine's.
 set -e
 mpi=${1:-}
 case $mpi in mpich | openmpi) ;; *) echo "usage: sh $0 mpich|openmpi [DIRECTORY]" >&2; exit 2 ;; esac
@@ -24,6 +25,8 @@ trap 'rm -rf "$work"' EXIT
 echo '#include <mpi.h>' | $MPICC -E -dD -x c - | grep -o '\bMPI_[A-Za-z0-9_]*' | sort -u |
     sed 's/.*/#define HAS_& 1/' >"$work/xsimtrace_has.h"
 echo '{ global: MPI_*; PMPI_*; mpi_*; xsim_*; local: *; };' >"$work/exports.map"
+# The wrappers of both MPIs take the compiler from their own variable.
+if [ -n "${XSIM_LINKER:-}" ]; then export MPICH_CC="$XSIM_LINKER" OMPI_CC="$XSIM_LINKER"; fi
 # Deprecated functions are wrapped all the same.
 $MPICC -O2 -g1 -fPIC -std=gnu11 -Wall -Wextra -Werror -Wno-deprecated-declarations -I"$work" \
     -I"$target/release" -shared \

@@ -5,7 +5,7 @@
 #
 # DIRECTORY is where libxsim.so is, target/release unless told. Needs that MPI's development package (Debian:
 # libmpich-dev, libopenmpi-dev), its compiler wrapper (MPICC, or mpicc.mpich, mpicc.openmpi, mpicc) and
-# libclang (libclang-dev).
+# libclang (libclang-dev). XSIM_LINKER is a C compiler that links for another glibc than this machine's.
 set -e
 mpi=${1:-}
 case $mpi in mpich | openmpi) ;; *) echo "usage: sh $0 mpich|openmpi [DIRECTORY]" >&2; exit 2 ;; esac
@@ -20,8 +20,8 @@ command -v "$MPICC" >/dev/null 2>&1 || {
     echo "$0: there is no $MPICC: install ${mpi} with its development files" >&2; exit 1; }
 export MPICC
 # One target directory for each MPI: the bindings differ, and Cargo does not see that.
-cargo build --quiet --release --locked --manifest-path "$here/Cargo.toml" -p "xsim-native-$mpi" \
-    --target-dir "$target/native-$mpi"
+cargo rustc --quiet --release --locked --manifest-path "$here/Cargo.toml" -p "xsim-native-$mpi" \
+    --target-dir "$target/native-$mpi" -- ${XSIM_LINKER:+"-Clinker=$XSIM_LINKER"}
 mkdir -p "$directory"
 cp "$target/native-$mpi/release/libxsim_native_$mpi.so" "$directory/.libxsim_native_$mpi.so"
 mv "$directory/.libxsim_native_$mpi.so" "$directory/libxsim_native_$mpi.so"

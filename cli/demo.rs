@@ -75,11 +75,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         wrapped(&sentence, width).join("\n")
     ))?;
     let (title, x, y) =
-        ("A stencil on two machines".to_owned(), "ranks".to_owned(), "virtual time (s)".to_owned());
+        ("A stencil on two machines".to_owned(), "ranks".to_owned(), "virtual time [s]".to_owned());
     plot::draw(&Chart { title, x, y, series }, path).map_err(Failure::new)?;
     say!("\nThe picture is {}. Next, a program of your own:\n", path.display());
     say!(
-        "  xsim cc -O2 app.c -o app\n  xsim run -n {} --on {} ./app\n  xsim help slow-program",
+        "  xsim cc -O2 -g app.c -o app\n  xsim run -n {} --on {} ./app\n  xsim help slow-program",
         RANKS[EXPLAINED],
         MACHINES.join(",")
     );

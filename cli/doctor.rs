@@ -151,10 +151,18 @@ fn native(layout: &InstallLayout) -> Vec<Diagnosis> {
             .map(|(_, name)| name)
             .collect()
     };
+    let has_launcher = ["mpirun", "mpiexec"].iter().any(|name| search(OsStr::new(name)).is_ok());
     let finding = |what, native, script: &str| match there(native).as_slice() {
         [] => {
             let text = format!(
                 "for no MPI: sh {script} mpich (or openmpi), from the sources, with that MPI and libclang-dev"
+            );
+            Diagnosis::new(CheckState::Missing, what, text)
+        }
+        names if !has_launcher => {
+            let text = format!(
+                "there is no mpirun of {}: apt-get install mpich (or openmpi-bin)",
+                names.join(" or ")
             );
             Diagnosis::new(CheckState::Missing, what, text)
         }

@@ -5,17 +5,31 @@ use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use clap::{Arg, Command};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Returns the words of a command line, its first being the command's name, with `-np` as `--np` and options
 /// as a program takes them (`-xsim-mn`) as the command's (`--mn`). What follows a program is the program's,
 /// and what follows `--` is not this command's.
 pub fn command_line(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|name| name == "trace")
+        && words.get(2).is_some_and(|word| is_file(command, word))
+    {
+        words.insert(2, "show".into());
+    }
     let name = words.get(1).and_then(|name| name.to_str());
     if let Some(command) = name.and_then(|name| command.find_subcommand(name)) {
         let rest = words.split_off(2);
         words.extend(options(command, rest));
     }
     words
+}
+
+/// Returns `true` for a file where `xsim trace` has a subcommand: it is shown.
+fn is_file(command: &Command, word: &OsString) -> bool {
+    let is_subcommand = command
+        .find_subcommand("trace")
+        .is_some_and(|trace| word.to_str().is_some_and(|word| trace.find_subcommand(word).is_some()));
+    !is_subcommand && Path::new(word).is_file()
 }
 
 /// Behaves as [`command_line`], of the words behind a command's name.

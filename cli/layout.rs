@@ -1,6 +1,7 @@
 //! Locations of the parts: beside this executable in the build tree, or installed under a prefix.
 
 use crate::failure::Failure;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The library's file name.
@@ -42,6 +43,17 @@ impl NativeUse {
 /// `MPI_HOME`.
 // A directory of its own: beside other MPIs' commands, `mpicc` in the prefix's bin would hide theirs.
 pub const HOME: &str = "lib/xsim";
+
+/// Returns where the installation has a file of `examples/` that the working directory lacks; else the word.
+// The manual names examples by that path, and its readers stand anywhere.
+pub fn or_example(word: OsString) -> OsString {
+    let path = Path::new(&word);
+    if !path.starts_with("examples") || path.exists() {
+        return word;
+    }
+    let installed = InstallLayout::find().map(|layout| layout.share.join(path));
+    installed.ok().filter(|file| file.is_file()).map_or(word, PathBuf::into_os_string)
+}
 
 /// The directories of one build or installation.
 #[derive(Clone, PartialEq, Eq, Debug)]

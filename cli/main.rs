@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch() -> Result<ExitCode, Failure> {
-    let mut args = std::env::args_os();
+    let mut args = std::env::args_os().map(layout::or_example);
     let called = args.next().unwrap_or_default();
     let name = Path::new(&called).file_name().and_then(|name| name.to_str());
     let words = match name.and_then(names::role) {
@@ -70,7 +70,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
                 return Ok(ExitCode::SUCCESS);
             }
         },
-        None => std::env::args_os().collect(),
+        None => std::env::args_os().map(layout::or_example).collect(),
     };
     let words = launcher::command_line(&command(), words);
     let matches = match command().try_get_matches_from(words) {

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, USAGE};
 use crate::layout::InstallLayout;
 use crate::output::{self, say};
+use ::report::wrap::{terminal_width, wrapped};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
 use clap_complete::Shell;
@@ -18,6 +19,9 @@ const SHELLS: [(&str, Shell, &str); 3] = [
     ("zsh", Shell::Zsh, "zsh/site-functions/_xsim"),
     ("fish", Shell::Fish, "fish/vendor_completions.d/xsim.fish"),
 ];
+
+/// The width of lines where there is no terminal.
+const FILE_WIDTH: usize = 80;
 
 /// Returns the arguments of `xsim help`.
 pub fn help_command() -> Command {
@@ -60,7 +64,9 @@ pub fn help(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         (Some(command), []) => {
             let help = command.render_help();
             let pages = names(&pages(&docs()?, &of_commands));
-            output::text(format_args!("{help}\nPages of the manual (xsim help PAGE): {pages}\n"))?;
+            let width = terminal_width(io::stdout()).unwrap_or(FILE_WIDTH);
+            let lines = wrapped(&format!("Pages of the manual (xsim help PAGE): {pages}"), width);
+            output::text(format_args!("{help}\n{}\n", lines.join("\n")))?;
         }
         (Some(command), words) => {
             let help = command.render_long_help();
@@ -79,10 +85,12 @@ pub fn help(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let words: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
             let known = pages(&docs()?, &of_commands);
             let Some(path) = page_named(&words.join("-"), &known) else {
+                let all = known.keys().chain(&of_commands).map(String::as_str);
+                let meant = network::nearest(&words.join("-"), all)
+                    .map_or_else(String::new, |name| format!("; did you mean 'xsim help {name}'?"));
                 let text = format!(
-                    "help {}: neither a command nor a page of the manual, which has {}",
-                    words.join(" "),
-                    names(&known)
+                    "help {}: neither a command nor a page of the manual{meant}; xsim help lists both",
+                    words.join(" ")
                 );
                 return Err(Failure::with(USAGE, text));
             };

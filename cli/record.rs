@@ -141,6 +141,9 @@ fn preload(library: &Path) -> OsString {
     setting
 }
 
+/// Commands that start the processes of a real run.
+const LAUNCHERS: [&str; 3] = ["mpirun", "mpiexec", "srun"];
+
 /// Returns the MPI that a program is linked with.
 fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
     let shown = program.display();
@@ -159,6 +162,17 @@ fn mpi_of(program: &Path) -> Result<&'static str, Failure> {
             USAGE,
             format!("{shown} is no executable that tells its MPI: name it with --mpi mpich or --mpi openmpi"),
         )),
+        Reach::None
+            if program.file_stem().is_some_and(|name| LAUNCHERS.iter().any(|known| name == *known)) =>
+        {
+            Err(Failure::with(
+                USAGE,
+                format!(
+                    "{shown} starts processes, which xsim record does itself: xsim record -n N PROGRAM; \
+                     --launcher names what starts them"
+                ),
+            ))
+        }
         Reach::None => Err(Failure::with(
             NOT_RUNNABLE,
             format!("{shown} is not linked with an MPI: compile it with mpicc"),

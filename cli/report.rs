@@ -20,6 +20,7 @@ pub fn command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     Command::new("report")
+        .alias("compare")
         .about(
             "Show where the time of a run went (-xsim-report, -xsim-profile), or what differs between two \
              runs",

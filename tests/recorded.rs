@@ -198,6 +198,9 @@ fn the_command_finds_the_mpi_of_a_program() {
     refused(&[], &own, "xsim run --trace FILE records it");
     refused(&[], &root().join("tests/run.sh"), "is not executable");
     refused(&[], Path::new("/bin/true"), "is not linked with an MPI");
+    let starter = directory.join("mpirun");
+    std::os::unix::fs::symlink("/bin/true", &starter).unwrap();
+    refused(&[], &starter, "starts processes, which xsim record does itself");
     refused(&["--launcher", "srun"], &own, "cannot be used with");
     std::fs::remove_dir_all(directory).unwrap();
 }

@@ -197,6 +197,7 @@ fn loops_are_shown_as_loops_with_their_call_sites() {
     let (output, file) = traced(of_four());
     output.success();
     let shown = told(&["show"], &file);
+    assert_eq!(told(&[], &file), shown, "a file alone is shown");
     for (line, site) in [
         ("    7 times:", ""),
         (

@@ -79,6 +79,8 @@ class Runs(Compiled):
         with mock.patch("builtins.__import__", without_pandas):
             self.assertEqual(report.ranks, report.rows("ranks"))
             self.assertEqual(report.links, [])
+            with self.assertRaisesRegex(AttributeError, "pip install pandas"):
+                report.ranks.sort_values("wait_ps")
 
     def test_frames_are_of_pandas_where_it_is_installed(self):
         try:

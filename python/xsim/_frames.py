@@ -12,12 +12,24 @@ Row = dict[str, Any]
 Frame = Any
 
 
+class Rows(list[Row]):
+    """The rows of a frame where pandas is not installed: a list that names what its user misses."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises an error with the way to a data frame."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"a frame is a list of dictionaries without pandas, and has no {name}: pip install pandas"
+        )
+
+
 def frame(rows: list[Row], columns: Sequence[str] = ()) -> Frame:
-    """Returns rows as a `pandas.DataFrame` with these columns; unchanged without pandas."""
+    """Returns rows as a `pandas.DataFrame` with these columns; as `Rows` without pandas."""
     try:
         import pandas  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
-        return rows
+        return Rows(rows)
     return pandas.DataFrame(rows, columns=None if rows else list(columns))
 
 

@@ -96,9 +96,25 @@ pub fn draw(chart: &Chart, path: &Path) -> Result<(), String> {
             let drawn = on(chart, &BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area());
             drawn.and_then(|()| write_png(path, size, &pixels))
         }
-        false => on(chart, &SVGBackend::new(path, size).into_drawing_area()),
+        false => write_svg(path, size, |area| on(chart, area)),
     }
     .map_err(cannot)
+}
+
+/// Colours by the reader's choice of light or dark: the same hues, with dark and light exchanged.
+const DARK: &str = "<style>@media (prefers-color-scheme:dark){:root{filter:invert(.91) hue-rotate(180deg)}}\
+                    </style>";
+
+/// Draws into an SVG and writes it.
+fn write_svg(
+    path: &Path,
+    size: (u32, u32),
+    draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut text = String::new();
+    draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+    let (head, rest) = text.split_once('>').unwrap_or((&text, ""));
+    std::fs::write(path, format!("{head}>\n{DARK}{rest}")).map_err(|why| why.to_string())
 }
 
 /// Returns memory for a picture: three bytes a pixel.
@@ -291,6 +307,8 @@ mod tests {
             });
             std::fs::remove_file(&path).unwrap();
             assert!(drawn[0].starts_with(begin) && drawn[0] == drawn[1]);
+            let has_dark = String::from_utf8_lossy(&drawn[0]).contains("prefers-color-scheme:dark");
+            assert_eq!(has_dark, file == "a.svg");
         }
     }
 

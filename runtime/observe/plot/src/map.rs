@@ -57,7 +57,7 @@ pub fn draw_map(map: &Map, path: &Path) -> Result<(), String> {
             let drawn = on(map, &BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area());
             drawn.and_then(|()| write_png(path, SIZE, &pixels))
         }
-        false => on(map, &SVGBackend::new(path, SIZE).into_drawing_area()),
+        false => crate::write_svg(path, SIZE, |area| on(map, area)),
     }
     .map_err(|why| format!("cannot draw {}: {why}", path.display()))
 }

@@ -56,7 +56,7 @@ pub fn page(report: &RunReport, efficiencies: &Result<Efficiencies, String>, lin
                 main { (sections) }
                 p id="said" class="soft" role="status" {}
                 footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". \
-                    docs/reference/report.md says what each figure means." } }
+                    xsim help reference/report says what each figure means." } }
                 script { (PreEscaped(include_str!("page/script.js"))) }
             }
         }
@@ -374,7 +374,9 @@ fn site_row(run: &Simulated, site: &SiteCost, links: &SourceLinks) -> Markup {
                 @if !site.states.is_empty() { p class="lost-to" { "lost to " (states(site)) } }
                 (callers(whole, site))
             }
-            td data-label="function" { (site.function) }
+            td data-label="function" {
+                @for part in site.function.split_inclusive('_') { (part) wbr; }
+            }
             (number("calls", site.time.count.into(), &grouped(site.time.count.into())))
             (number("bytes", site.bytes, &bytes(site.bytes)))
             (number("time", site.time.sum_ps, &percent(site.time.sum_ps, whole)))

@@ -21,6 +21,9 @@ pub fn bytes(count: u128) -> String {
 }
 
 fn significant(value: f64) -> String {
+    if value >= 10_000.0 {
+        return grouped(value.round() as u128);
+    }
     let before = if value >= 1.0 { value.log10() as usize + 1 } else { 1 };
     let text = format!("{value:.*}", 4usize.saturating_sub(before));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

@@ -111,7 +111,9 @@ pub(crate) fn heat_map(topology: &str, routers: u32, links: &[LinkReport]) -> St
     }
     let y = HEIGHT - 13.0;
     let _ = write!(svg, r#"<text x="{}" y="{y}" text-anchor="end">busy 0 %</text>"#, left - 4.0);
-    let _ = write!(svg, r#"<text x="{}" y="{y}">{:.1} %</text>"#, left + 114.0, 100.0 * most);
+    let busiest =
+        if most > 0.0 && most < 0.0005 { "&lt;0.1 %".into() } else { format!("{:.1} %", 100.0 * most) };
+    let _ = write!(svg, r#"<text x="{}" y="{y}">{busiest}</text>"#, left + 114.0);
     svg.push_str("</svg>\n");
     svg
 }

@@ -3,7 +3,7 @@
 //! Pictures are stretched by the browser and texts are not, so that marks are texts of the page at
 //! percentages of a picture's sides.
 
-use crate::units::short;
+use crate::units::{grouped, short};
 use maud::{Markup, html};
 
 /// Marks that an axis along has at most, and one upwards.
@@ -19,9 +19,14 @@ pub struct AxisMark {
 /// Returns marks at multiples of 1, 2 or 5 times a power of ten, at most `most` behind the first at 0, for an
 /// axis up to `end`.
 pub fn marks(end: u128, most: u64, text: impl Fn(u128) -> String) -> Vec<AxisMark> {
+    let at = |value: u128| value as f64 / end.max(1) as f64;
+    round_values(end, most).map(|value| AxisMark { at: at(value), text: text(value) }).collect()
+}
+
+/// Returns multiples of a round step up to `end`, from 0.
+fn round_values(end: u128, most: u64) -> impl Iterator<Item = u128> {
     let step = round_step(end, most);
-    let values = (0..=u128::from(most)).map(|index| index * step).take_while(|&value| value <= end);
-    values.map(|value| AxisMark { at: value as f64 / end.max(1) as f64, text: text(value) }).collect()
+    (0..=u128::from(most)).map(move |index| index * step).take_while(move |&value| value <= end)
 }
 
 /// Returns the least of 1, 2, 5, 10, 20, ... of which at most `most` fit into `end`.
@@ -41,13 +46,8 @@ fn round_step(end: u128, most: u64) -> u128 {
 pub fn rank_marks(ranks: u64, columns: u64, most: u64) -> Vec<AxisMark> {
     let last = ranks.saturating_sub(1);
     let per_column = ranks.max(1).div_ceil(columns.max(1));
-    let middle = |rank: u128| (rank as u64 / per_column) as f64 + 0.5;
-    let mut all = marks(last.into(), most, |rank| rank.to_string());
-    for mark in &mut all {
-        let rank = mark.text.parse::<u128>().unwrap_or(0);
-        mark.at = middle(rank) / columns.max(1) as f64;
-    }
-    all
+    let middle = |rank: u128| ((rank as u64 / per_column) as f64 + 0.5) / columns.max(1) as f64;
+    round_values(last.into(), most).map(|rank| AxisMark { at: middle(rank), text: grouped(rank) }).collect()
 }
 
 /// Returns marks of shares of 1: 0, 50 and 100 %.
@@ -145,5 +145,6 @@ mod tests {
         );
         // Blocks of 256: rank 500 is in the second of four.
         assert_eq!(at(1024, 4)[1], ("500".to_owned(), 0.375));
+        assert_eq!(at(100_000, 100)[1].0, "50,000");
     }
 }

@@ -32,7 +32,6 @@ pub(crate) mod spec;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod topology;
 mod usage;
 
 pub use crate::spec::parse_packet as parse;
@@ -48,5 +47,5 @@ pub use report::{
 pub(crate) use spec::FLOW_MIN;
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
-pub(crate) use topology::Neighbor;
+
 pub use usage::LinkUse;

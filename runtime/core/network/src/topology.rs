@@ -1,14 +1,29 @@
 //! The topologies of one level, behind one trait, registered by one row each.
 
+mod cabling;
+pub(crate) mod dragonfly;
+pub(crate) mod dragonfly_plus;
+pub(crate) mod fat_tree;
+mod field;
+pub(crate) mod graph;
 mod grid;
+pub(crate) mod hyperx;
+mod link;
 mod mesh;
 mod none;
+pub(crate) mod packet_star;
+pub(crate) mod packet_torus;
 mod ring;
+pub(crate) mod shortest;
+pub(crate) mod slim_fly;
 mod star;
 mod torus;
 mod tree;
 mod twisted;
+pub(crate) mod twisted_torus;
 
+pub(crate) use cabling::{Cabling, Neighbor, Paths, SharedRouters, pick};
+pub(crate) use link::LinkKind;
 use std::fmt;
 
 /// One network of endpoints 0 to `endpoints() - 1` as the analytic model sees it: hop counts.

@@ -4,12 +4,9 @@ use super::flow::FlowOptions;
 use super::port::{Fifo, MAX_PORT_KINDS};
 use super::port_table::PortTable;
 use super::routing::Routing;
-use super::topology::{Neighbor, Topology};
-use crate::bandwidth::{Bandwidth, Serialization};
 use crate::divisor::Divisor;
 use crate::machine::MachineError;
-use engine::Span;
-use flow::Capacity;
+use crate::topology::{Cabling, LinkKind, Neighbor};
 use std::sync::Arc;
 
 /// Rule by which traffic classes share a link.
@@ -98,46 +95,9 @@ impl Switching {
     }
 }
 
-/// A kind of link.
-#[derive(Clone, Debug)]
-pub struct LinkKind {
-    /// Name in reports.
-    pub name: String,
-    /// Time of flight.
-    pub latency: Span,
-    /// Bytes a second.
-    pub bandwidth: Bandwidth,
-    serialization: Serialization,
-}
-
-impl LinkKind {
-    /// Makes a kind of link.
-    pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> LinkKind {
-        LinkKind { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
-    }
-    /// Picoseconds between the first and the last of `bytes`, at least one so that no two packets share an
-    /// instant.
-    #[inline]
-    pub fn time(&self, bytes: u32) -> u64 {
-        self.serialization.time(u64::from(bytes)).as_ps().max(1)
-    }
-    /// Returns the time between the first and the last of any number of bytes, 0 of none; saturates.
-    pub(crate) fn span(&self, bytes: u64) -> u64 {
-        self.serialization.span(bytes)
-    }
-    /// Returns the capacity; `None` if bytes take no time.
-    pub(crate) fn capacity(&self) -> Option<Capacity> {
-        self.serialization.capacity()
-    }
-    /// Behaves as `time`, or `None` beyond 2^64.
-    fn checked_time(&self, bytes: u64) -> Option<u64> {
-        self.serialization.checked_time(bytes).map(|span| span.as_ps().max(1))
-    }
-}
-
 /// The parts of a packet network that no event changes.
 pub(crate) struct PacketFabric {
-    pub(crate) topology: Arc<dyn Topology>,
+    pub(crate) topology: Arc<dyn Cabling>,
     pub(crate) routing: Arc<dyn Routing>,
     pub(crate) switching: Switching,
     pub(crate) links: Vec<LinkKind>,

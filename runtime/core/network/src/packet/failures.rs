@@ -1,6 +1,6 @@
 //! Links, routers and endpoints that failed, from a file.
 
-use super::topology::{Neighbor, SharedRouters, Topology};
+use crate::topology::{Cabling, Neighbor, SharedRouters};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// Reads lines `link A B` (all cables between routers A and B), `port A P` (the cable at port P of router
     /// A), `router A` and `endpoint E`; `#` begins a comment. The error begins with the line's number.
-    pub(crate) fn parse(text: &str, topology: &dyn Topology) -> Result<Failures, String> {
+    pub(crate) fn parse(text: &str, topology: &dyn Cabling) -> Result<Failures, String> {
         let mut failures = Failures::default();
         for (index, line) in text.lines().enumerate() {
             let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
@@ -34,7 +34,7 @@ impl Failures {
         Ok(failures)
     }
 
-    fn line(&mut self, words: &[&str], topology: &dyn Topology) -> Result<(), String> {
+    fn line(&mut self, words: &[&str], topology: &dyn Cabling) -> Result<(), String> {
         let router = |text: &str| {
             let number =
                 text.parse::<u32>().map_err(|_| format!("'{text}' is not the number of a router"))?;
@@ -107,7 +107,7 @@ impl Failures {
         self.endpoints.iter().min().copied()
     }
 
-    fn cut(&mut self, router: u32, port: u32, topology: &dyn Topology) {
+    fn cut(&mut self, router: u32, port: u32, topology: &dyn Cabling) {
         self.ports.insert((router, port));
         if let Neighbor::Router { router, port } = topology.neighbor(router, port) {
             self.ports.insert((router, port));
@@ -117,17 +117,17 @@ impl Failures {
 
 /// A topology without what failed.
 pub(crate) struct DegradedTopology {
-    inner: Arc<dyn Topology>,
+    inner: Arc<dyn Cabling>,
     failures: Failures,
 }
 
 impl DegradedTopology {
-    pub(crate) fn new(inner: Arc<dyn Topology>, failures: Failures) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Cabling>, failures: Failures) -> Self {
         DegradedTopology { inner, failures }
     }
 }
 
-impl Topology for DegradedTopology {
+impl Cabling for DegradedTopology {
     fn describe(&self) -> String {
         format!(
             "{} with {} routers, {} links and {} endpoints failed",

@@ -14,8 +14,8 @@ mod whole_messages;
 mod wormhole;
 mod zero_load;
 
-use super::topology::{Neighbor, Topology};
 use super::{PacketNetwork, parse};
+use crate::topology::{Cabling, Neighbor};
 
 /// A small network of every kind, without routing.
 pub(super) const SMALL: [&str; 14] = [
@@ -53,7 +53,7 @@ pub(super) fn network(spec: &str) -> PacketNetwork {
 }
 
 /// Links between routers on a shortest path, by breadth-first search over `neighbor`.
-pub(super) fn distances(topology: &dyn Topology, from: u32) -> Vec<u32> {
+pub(super) fn distances(topology: &dyn Cabling, from: u32) -> Vec<u32> {
     let mut distances = vec![u32::MAX; topology.routers() as usize];
     distances[from as usize] = 0;
     let mut queue = std::collections::VecDeque::from([from]);

@@ -3,8 +3,9 @@
 use super::table;
 use crate::machine::{Machine, MachineError};
 use crate::model::Formula;
-use crate::packet::{Neighbor, PacketFabric, PacketSpec};
+use crate::packet::{PacketFabric, PacketSpec};
 use crate::spec::LevelSpec;
+use crate::topology::Neighbor;
 use engine::Span;
 use serde::Serialize;
 use std::collections::VecDeque;

@@ -10,7 +10,7 @@ use crate::packet::report::{LinkReport, NetworkReport};
 use crate::packet::routing::Here;
 use crate::packet::slab::{LargePageSlab, NONE};
 use crate::packet::statistics::Statistics;
-use crate::packet::topology::Neighbor;
+use crate::topology::Neighbor;
 use engine::Span;
 use flow::Capacity;
 use std::sync::Arc;

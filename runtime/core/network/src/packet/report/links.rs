@@ -2,7 +2,7 @@
 
 use crate::packet::fabric::PacketFabric;
 use crate::packet::shard::Shard;
-use crate::packet::topology::Neighbor;
+use crate::topology::Neighbor;
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 

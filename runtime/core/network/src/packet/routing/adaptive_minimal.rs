@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::torus::{PacketTorus, dimension_order};
+use crate::topology::packet_torus::{PacketTorus, dimension_order};
 use std::sync::Arc;
 
 /// Duato's protocol with virtual channel 0 as the escape ("A new theory of deadlock-free adaptive routing in

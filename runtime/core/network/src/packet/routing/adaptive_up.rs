@@ -2,8 +2,8 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::pick;
-use crate::packet::topology::tree::{FatTree, TreePorts};
+use crate::topology::fat_tree::{FatTree, TreePorts};
+use crate::topology::pick;
 use std::sync::Arc;
 
 /// Adaptive on the way up, ties by hash; the way down is fixed.

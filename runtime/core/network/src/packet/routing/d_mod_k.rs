@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::tree::{FatTree, TreePorts};
+use crate::topology::fat_tree::{FatTree, TreePorts};
 use std::sync::Arc;
 
 /// D-mod-k; see [`FatTree::parent_by_destination`].

@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
-use crate::packet::topology::torus::{PacketTorus, dimension_order};
+use crate::topology::packet_torus::{PacketTorus, dimension_order};
 use std::sync::Arc;
 
 /// Rule that keeps the rings of a torus from filling up.

@@ -2,8 +2,8 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::pick;
-use crate::packet::topology::tree::{FatTree, TreePorts};
+use crate::topology::fat_tree::{FatTree, TreePorts};
+use crate::topology::pick;
 use std::sync::Arc;
 
 /// Equal-cost multi-path (RFC 2992): the packets of a flow take one path. Up before down, so one virtual

@@ -2,8 +2,8 @@
 
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
-use crate::packet::topology::dragonfly::{Dragonfly, GLOBAL};
-use crate::packet::topology::{Paths, Topology};
+use crate::topology::dragonfly::{Dragonfly, GLOBAL};
+use crate::topology::{Cabling, Paths};
 use std::sync::Arc;
 
 /// Shortest paths as [`super::minimal`] takes them, in the lower set of virtual channels before the global

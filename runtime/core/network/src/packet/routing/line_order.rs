@@ -4,7 +4,7 @@ use super::valiant::detour;
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
 use crate::packet::slab::NONE;
-use crate::packet::topology::{Topology, hyperx::HyperX};
+use crate::topology::{Cabling, hyperx::HyperX};
 use std::sync::Arc;
 
 /// One path for each pair of routers, by any virtual channel: BookSim2's `ran_min` and `min` on its flattened

@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
-use crate::packet::topology::Paths;
+use crate::topology::Paths;
 use std::sync::Arc;
 
 /// Shortest paths with equal-cost choices by hash. The virtual channel is the number of links passed, which

@@ -5,7 +5,7 @@ use super::valiant::next_port;
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
 use crate::packet::slab::NONE;
-use crate::packet::topology::Paths;
+use crate::topology::Paths;
 use std::sync::Arc;
 
 /// Progressive adaptive routing (Jiang, Kim and Dally, "Indirect adaptive routing on large scale

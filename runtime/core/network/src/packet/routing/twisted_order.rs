@@ -2,8 +2,8 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::packet::topology::Topology;
-use crate::packet::topology::twisted::TwistedTorus;
+use crate::topology::Cabling;
+use crate::topology::twisted_torus::TwistedTorus;
 use std::sync::Arc;
 
 /// Dimension order on shortest paths. The links of one direction form rings (longer than a side where the

@@ -4,7 +4,7 @@ use super::valiant::{detour, next_port};
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
 use crate::packet::slab::NONE;
-use crate::packet::topology::{Neighbor, Paths};
+use crate::topology::{Neighbor, Paths};
 use std::sync::Arc;
 
 /// Universal globally-adaptive load-balanced routing (Singh, "Load-balanced routing in interconnection

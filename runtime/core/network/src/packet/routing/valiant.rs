@@ -3,7 +3,7 @@
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
 use crate::packet::slab::NONE;
-use crate::packet::topology::{Paths, pick};
+use crate::topology::{Paths, pick};
 use std::sync::Arc;
 
 /// Valiant and Brebner, "Universal schemes for parallel communication" (STOC 1981). Virtual channels as in

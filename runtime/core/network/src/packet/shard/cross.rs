@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
-use crate::packet::topology::SharedRouters;
+use crate::topology::SharedRouters;
 
 /// After so many packets that leave, they are sent off: the first of them are still in the processor's cache.
 pub(super) const LEAVING: usize = 64;

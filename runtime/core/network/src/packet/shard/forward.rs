@@ -2,11 +2,12 @@
 
 use super::Shard;
 use crate::packet::event::{EventKind, PacketEvent};
-use crate::packet::fabric::{LinkKind, PacketFabric};
+use crate::packet::fabric::PacketFabric;
 use crate::packet::load::{PortLoads, QueuedPacket};
 use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
+use crate::topology::LinkKind;
 use std::collections::VecDeque;
 
 /// Times and buffer bytes, on a kind of link, of a packet of the size seen last. Most packets of a run have

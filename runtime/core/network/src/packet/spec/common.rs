@@ -3,10 +3,11 @@
 use super::parameters::{KeyedValues, Wrong};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
-use crate::packet::fabric::{Classes, LinkKind, Switching, Worm};
+use crate::packet::fabric::{Classes, Switching, Worm};
 use crate::packet::flow::{FlowOptions, SizeFactors};
 use crate::rails::RailSettings;
 use crate::spec::{MAX_INTERFACES, Rail, did_you_mean, nearest};
+use crate::topology::LinkKind;
 use engine::Span;
 
 /// Parameters that every topology accepts.

@@ -2,7 +2,6 @@
 
 use super::parameters::{KeyedValues, Wrong};
 use super::specified::{Cabled, Setting, Specified};
-use crate::packet::fabric::LinkKind;
 use crate::packet::routing::Routing;
 use crate::packet::routing::adaptive_minimal::AdaptiveMinimal;
 use crate::packet::routing::adaptive_up::AdaptiveUp;
@@ -12,13 +11,14 @@ use crate::packet::routing::ecmp::Ecmp;
 use crate::packet::routing::group_minimal::GroupMinimal;
 use crate::packet::routing::line_order::{LineOrder, LineValiant};
 use crate::packet::routing::twisted_order::TwistedOrder;
-use crate::packet::topology::dragonfly::Dragonfly;
-use crate::packet::topology::hyperx::HyperX;
-use crate::packet::topology::tree::FatTree;
-use crate::packet::topology::twisted::TwistedTorus;
-use crate::packet::topology::{Paths, Topology, torus::PacketTorus};
-use crate::packet::topology::{
-    dragonfly, dragonfly_plus, graph, hyperx, slim_fly, star, torus, tree, twisted,
+use crate::topology::LinkKind;
+use crate::topology::dragonfly::Dragonfly;
+use crate::topology::fat_tree::FatTree;
+use crate::topology::hyperx::HyperX;
+use crate::topology::twisted_torus::TwistedTorus;
+use crate::topology::{Cabling, Paths, packet_torus::PacketTorus};
+use crate::topology::{
+    dragonfly, dragonfly_plus, fat_tree, graph, hyperx, packet_star, packet_torus, slim_fly, twisted_torus,
 };
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl TopologyKind {
 
 /// A topology with the routings made for it.
 pub(super) struct RoutedTopology {
-    pub(super) topology: Arc<dyn Topology>,
+    pub(super) topology: Arc<dyn Cabling>,
     /// See `Cabled`.
     pub(super) paths: Option<Arc<dyn Paths>>,
     /// See `Cabled`.
@@ -75,23 +75,23 @@ macro_rules! kinds {
 // The type that says what specifications need to know, and its own routings; `none` where those that any
 // topology has are all.
 kinds! {
-    tree::MPortTree: for_tree,
-    tree::TaperedTree: for_tree,
-    torus::Closed: for_grid,
-    torus::PacketMesh: for_grid,
-    twisted::TwistedTorus: for_twisted,
+    fat_tree::MPortTree: for_tree,
+    fat_tree::TaperedTree: for_tree,
+    packet_torus::Closed: for_grid,
+    packet_torus::PacketMesh: for_grid,
+    twisted_torus::TwistedTorus: for_twisted,
     dragonfly::Dragonfly: for_dragonfly,
     dragonfly_plus::DragonflyPlus: none,
     slim_fly::SlimFly: none,
     hyperx::HyperX: for_hyperx,
-    star::PacketStar: none,
+    packet_star::PacketStar: none,
     graph::RouterGraph: none,
 }
 
 fn build<S: Specified>(
     parameters: &KeyedValues,
     setting: &Setting,
-    own: fn(&Arc<S::Topology>, &KeyedValues) -> Result<OwnRoutings, Wrong>,
+    own: fn(&Arc<S::Shape>, &KeyedValues) -> Result<OwnRoutings, Wrong>,
 ) -> Result<RoutedTopology, Wrong> {
     let Cabled { topology, paths, links } = S::cable(parameters, setting)?;
     let own = own(&topology, parameters)?;

@@ -2,8 +2,8 @@
 //! their values.
 
 use super::parameters::{KeyedValues, Wrong};
-use crate::packet::fabric::LinkKind;
-use crate::packet::topology::{Paths, Topology};
+use crate::topology::LinkKind;
+use crate::topology::{Cabling, Paths};
 use std::sync::Arc;
 
 /// A topology that specifications name. A new one is a file that implements this and a row in `kinds.rs`.
@@ -17,9 +17,9 @@ pub(crate) trait Specified {
     /// The routing of a network that names none, unless one of its own is the default.
     const ROUTING: &'static str = "minimal";
     /// The topology that the specification builds.
-    type Topology: Topology + 'static;
+    type Shape: Cabling + 'static;
     /// Makes it. The error names the key that is wrong, or what is impossible.
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Self::Topology>, Wrong>;
+    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Self::Shape>, Wrong>;
 }
 
 /// Conditions under which a topology is built, beside its own parameters.
@@ -35,11 +35,11 @@ pub(crate) struct Cabled<T> {
     pub(crate) topology: Arc<T>,
     /// Shortest paths, if the topology computes them itself; else they are searched and kept in a table.
     pub(crate) paths: Option<Arc<dyn Paths>>,
-    /// The kinds of links that `Topology::link` counts.
+    /// The kinds of links that `Cabling::link` counts.
     pub(crate) links: Vec<LinkKind>,
 }
 
-impl<T: Topology + 'static> Cabled<T> {
+impl<T: Cabling + 'static> Cabled<T> {
     /// Builds it with one kind of link.
     pub(crate) fn new(topology: T, setting: &Setting) -> Cabled<T> {
         Cabled { topology: Arc::new(topology), paths: None, links: vec![setting.link.clone()] }

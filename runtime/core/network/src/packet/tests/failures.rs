@@ -2,7 +2,7 @@
 
 use crate::packet::failures::{DegradedTopology, Failures};
 use crate::packet::parse;
-use crate::packet::topology::Neighbor;
+use crate::topology::Neighbor;
 use crate::traffic::{Pace, TrafficPattern, TrafficRun};
 
 fn file(name: &str, text: &str) -> String {
@@ -110,7 +110,7 @@ fn both_ends_of_a_failed_cable_are_gone() {
     let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
     let failures = Failures::parse("link 0 1", &*fabric.topology).unwrap();
     let failed = DegradedTopology::new(fabric.topology.clone(), failures);
-    use crate::packet::topology::Topology;
+    use crate::topology::Cabling;
     assert_eq!((failed.neighbor(0, 0), failed.neighbor(1, 1)), (Neighbor::Nothing, Neighbor::Nothing));
     assert_ne!(failed.neighbor(1, 0), Neighbor::Nothing);
 }

@@ -3,8 +3,8 @@
 use crate::bandwidth::Bandwidth;
 use crate::packet::failures::Failures;
 use crate::packet::parse;
-use crate::packet::topology::Topology;
-use crate::packet::topology::graph::RouterGraph;
+use crate::topology::Cabling;
+use crate::topology::graph::RouterGraph;
 use engine::Span;
 use proptest::prelude::*;
 

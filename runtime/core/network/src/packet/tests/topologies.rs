@@ -1,8 +1,8 @@
 //! The cabling of every topology.
 
 use super::{SMALL, distances};
-use crate::packet::topology::{Neighbor, Topology};
 use crate::packet::{PacketFabric, parse};
+use crate::topology::{Cabling, Neighbor};
 use crate::{Endpoint, Formula};
 
 fn fabric(spec: &str) -> PacketFabric {
@@ -10,7 +10,7 @@ fn fabric(spec: &str) -> PacketFabric {
 }
 
 /// Ports that lead to routers, for each router.
-fn degrees(topology: &dyn Topology) -> Vec<usize> {
+fn degrees(topology: &dyn Cabling) -> Vec<usize> {
     let degree = |router| {
         (0..topology.radix())
             .filter(|&p| matches!(topology.neighbor(router, p), Neighbor::Router { .. }))
@@ -19,7 +19,7 @@ fn degrees(topology: &dyn Topology) -> Vec<usize> {
     (0..topology.routers()).map(degree).collect()
 }
 
-fn diameter(topology: &dyn Topology) -> u32 {
+fn diameter(topology: &dyn Cabling) -> u32 {
     let homes: Vec<u32> = (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect();
     homes
         .iter()
@@ -29,7 +29,7 @@ fn diameter(topology: &dyn Topology) -> u32 {
 }
 
 /// Cables between the first and the second half of the routers that have endpoints on the same side.
-fn cut(topology: &dyn Topology, first: impl Fn(u32) -> bool) -> usize {
+fn cut(topology: &dyn Cabling, first: impl Fn(u32) -> bool) -> usize {
     let crosses = |router: u32, port| {
         matches!(
             topology.neighbor(router, port),

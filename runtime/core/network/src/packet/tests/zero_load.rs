@@ -4,7 +4,7 @@ use super::{SMALL, distances, network, routings};
 use crate::message::{Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::PacketNetwork;
-use crate::packet::topology::{Neighbor, Topology};
+use crate::topology::{Cabling, Neighbor};
 use engine::Time;
 
 /// D/B in picoseconds at 100 Gbps.
@@ -28,7 +28,7 @@ fn time(network: &mut PacketNetwork, start: u64, source: u32, destination: u32, 
 
 /// Links of a minimal path from a router. A dragonfly's takes one global link (Kim et al., section 4.1),
 /// though two by way of a third group can be shorter.
-fn minimal(spec: &str, topology: &dyn Topology, from: u32) -> Vec<u32> {
+fn minimal(spec: &str, topology: &dyn Cabling, from: u32) -> Vec<u32> {
     let mut links = distances(topology, from);
     if spec.starts_with("dragonfly:") {
         let group = |router| topology.group(router);

@@ -1,6 +1,6 @@
 //! One router, every endpoint at one of its ports.
 
-use super::{Neighbor, Paths, Topology};
+use super::{Cabling, Neighbor, Paths};
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
@@ -10,7 +10,7 @@ pub(crate) struct PacketStar(pub(crate) u32);
 impl Specified for PacketStar {
     const NAME: &'static str = "star";
     const KEYS: &'static [(&'static str, &'static str)] = &[("n", "endpoints")];
-    type Topology = PacketStar;
+    type Shape = PacketStar;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketStar>, Wrong> {
         parameters.no_sides()?;
@@ -31,7 +31,7 @@ impl Specified for PacketStar {
     }
 }
 
-impl Topology for PacketStar {
+impl Cabling for PacketStar {
     fn describe(&self) -> String {
         format!("star of {} endpoints", self.0)
     }

@@ -1,7 +1,7 @@
 //! Dragonfly plus: groups that are two-level trees, joined by global links of their spines.
 
 use super::dragonfly::{GLOBAL, GROUPED, GROUPED_REQUIRED, GROUPED_ROUTING, group_links, groups};
-use super::{Neighbor, Topology};
+use super::{Cabling, Neighbor};
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
@@ -42,7 +42,7 @@ impl Specified for DragonflyPlus {
     const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
     const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
     const ROUTING: &'static str = GROUPED_ROUTING;
-    type Topology = DragonflyPlus;
+    type Shape = DragonflyPlus;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
         let (p, a, h, g) = groups(parameters)?;
@@ -51,7 +51,7 @@ impl Specified for DragonflyPlus {
     }
 }
 
-impl Topology for DragonflyPlus {
+impl Cabling for DragonflyPlus {
     fn describe(&self) -> String {
         format!("dragonfly plus p={} a={} h={} g={}", self.p, self.a, self.h, self.g)
     }

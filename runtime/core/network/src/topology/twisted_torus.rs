@@ -1,6 +1,6 @@
 //! The twisted torus: a two-dimensional torus whose wrap-around in one dimension shifts the other.
 
-use super::{Neighbor, Paths, Topology};
+use super::{Cabling, Neighbor, Paths};
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
@@ -81,7 +81,7 @@ impl Specified for TwistedTorus {
         ("twist", "rows that the last column's links go up"),
         ("p", "endpoints of a router (1)"),
     ];
-    type Topology = TwistedTorus;
+    type Shape = TwistedTorus;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
         let sides = parameters.sides()?;
@@ -94,7 +94,7 @@ impl Specified for TwistedTorus {
     }
 }
 
-impl Topology for TwistedTorus {
+impl Cabling for TwistedTorus {
     fn describe(&self) -> String {
         format!(
             "{}x{} torus twisted by {}, {} endpoints a router",

@@ -1,10 +1,10 @@
 //! Dragonfly: fully connected groups of routers, groups joined by global links.
 
-use super::{Neighbor, Paths, Topology, pick};
+use super::{Cabling, Neighbor, Paths, pick};
 use crate::divisor::Divisor;
-use crate::packet::fabric::LinkKind;
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
+use crate::topology::LinkKind;
 
 /// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p`
 /// endpoints, `a` routers a group and `h` global links a router, `g` groups of at most a*h + 1.
@@ -111,7 +111,7 @@ impl Specified for Dragonfly {
     const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
     const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
     const ROUTING: &'static str = GROUPED_ROUTING;
-    type Topology = Dragonfly;
+    type Shape = Dragonfly;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
         let (p, a, h, g) = groups(parameters)?;
@@ -120,7 +120,7 @@ impl Specified for Dragonfly {
     }
 }
 
-impl Topology for Dragonfly {
+impl Cabling for Dragonfly {
     fn describe(&self) -> String {
         format!("dragonfly p={} a={} h={} g={}", self.p.divisor(), self.a.divisor(), self.h.divisor(), self.g)
     }

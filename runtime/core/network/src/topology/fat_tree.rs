@@ -1,6 +1,6 @@
 //! Fat trees: extended generalised fat trees, of which the m-port n-tree is one.
 
-use super::{Neighbor, SharedRouters, Topology};
+use super::{Cabling, Neighbor, SharedRouters};
 use crate::divisor::Divisor;
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
@@ -148,7 +148,7 @@ impl Specified for MPortTree {
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("m", "ports of a switch"), ("n", "levels of switches")];
     const REQUIRED: &'static [&'static str] = &["m", "n"];
-    type Topology = FatTree;
+    type Shape = FatTree;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
@@ -183,7 +183,7 @@ impl Specified for TaperedTree {
         ("up", "parents on each level but the top"),
     ];
     const REQUIRED: &'static [&'static str] = &["down"];
-    type Topology = FatTree;
+    type Shape = FatTree;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
         parameters.no_sides()?;
@@ -205,7 +205,7 @@ impl Specified for TaperedTree {
     }
 }
 
-impl Topology for FatTree {
+impl Cabling for FatTree {
     fn levels(&self) -> Vec<u32> {
         self.levels.iter().map(|level| level.base).collect()
     }

@@ -1,16 +1,4 @@
-//! Which router is cabled to which: one file a topology, behind one trait.
-
-pub(crate) mod dragonfly;
-pub(crate) mod dragonfly_plus;
-pub(crate) mod field;
-pub(crate) mod graph;
-pub(crate) mod hyperx;
-pub(crate) mod shortest;
-pub(crate) mod slim_fly;
-pub(crate) mod star;
-pub(crate) mod torus;
-pub(crate) mod tree;
-pub(crate) mod twisted;
+//! Routers and the cables between them, as packets and flows take a topology.
 
 /// The other end of a port's cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +16,7 @@ pub enum Neighbor {
     Nothing,
 }
 
-/// See `Topology::shared`.
+/// See `Cabling::shared`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedRouters {
     /// The routers. No endpoint is cabled to them, all cables between threads lead to or from them, and a
@@ -39,7 +27,7 @@ pub struct SharedRouters {
 }
 
 /// Routers, endpoints and the cables between them. Every cable carries both directions.
-pub trait Topology: Send + Sync {
+pub trait Cabling: Send + Sync {
     /// Returns what it is and how large, for people.
     fn describe(&self) -> String;
     /// Returns how many routers.
@@ -85,7 +73,7 @@ pub trait Topology: Send + Sync {
 }
 
 /// Shortest paths, for the routings that work on any topology.
-pub trait Paths: Topology {
+pub trait Paths: Cabling {
     /// Returns the fewest links from router to router.
     fn distance(&self, from: u32, to: u32) -> u32;
     /// Returns the greatest `distance` between two routers that have endpoints.

@@ -1,6 +1,6 @@
 //! Tori and meshes of any number of dimensions.
 
-use super::{Neighbor, Paths, Topology, pick};
+use super::{Cabling, Neighbor, Paths, pick};
 use crate::divisor::Divisor;
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
@@ -130,7 +130,7 @@ pub(crate) struct Closed;
 impl Specified for Closed {
     const NAME: &'static str = "torus";
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
-    type Topology = PacketTorus;
+    type Shape = PacketTorus;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, true)
@@ -143,7 +143,7 @@ pub(crate) struct PacketMesh;
 impl Specified for PacketMesh {
     const NAME: &'static str = "mesh";
     const KEYS: &'static [(&'static str, &'static str)] = GRID;
-    type Topology = PacketTorus;
+    type Shape = PacketTorus;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<PacketTorus>, Wrong> {
         grid(parameters, setting, false)
@@ -156,7 +156,7 @@ fn grid(parameters: &KeyedValues, setting: &Setting, wraps: bool) -> Result<Cabl
     Ok(Cabled::new(torus, setting).with_paths())
 }
 
-impl Topology for PacketTorus {
+impl Cabling for PacketTorus {
     fn describe(&self) -> String {
         let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
         let name = if self.wraps.iter().any(|&w| w) { "torus" } else { "mesh" };

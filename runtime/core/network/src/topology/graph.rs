@@ -1,10 +1,10 @@
 //! Any network, from a file.
 
-use super::{Neighbor, Topology};
+use super::{Cabling, Neighbor};
 use crate::bandwidth::Bandwidth;
-use crate::packet::fabric::LinkKind;
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
+use crate::topology::LinkKind;
 use engine::Span;
 use std::collections::HashMap;
 
@@ -155,7 +155,7 @@ impl Specified for RouterGraph {
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("file", "a file of routers, endpoints and links")];
     const REQUIRED: &'static [&'static str] = &["file"];
-    type Topology = RouterGraph;
+    type Shape = RouterGraph;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<RouterGraph>, Wrong> {
         parameters.no_sides()?;
@@ -170,7 +170,7 @@ impl Specified for RouterGraph {
     }
 }
 
-impl Topology for RouterGraph {
+impl Cabling for RouterGraph {
     fn describe(&self) -> String {
         format!(
             "graph of {} routers, {} endpoints and {} links",

@@ -1,7 +1,7 @@
 //! Slim fly: a graph of diameter two with almost the most routers that its degree allows.
 
 use super::field::GaloisField;
-use super::{Neighbor, Topology};
+use super::{Cabling, Neighbor};
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
@@ -62,7 +62,7 @@ impl Specified for SlimFly {
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("q", "a power of a prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")];
     const REQUIRED: &'static [&'static str] = &["q"];
-    type Topology = SlimFly;
+    type Shape = SlimFly;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
         parameters.no_sides()?;
@@ -74,7 +74,7 @@ impl Specified for SlimFly {
     }
 }
 
-impl Topology for SlimFly {
+impl Cabling for SlimFly {
     fn describe(&self) -> String {
         format!("slim fly q={} with {} endpoints a router", self.q, self.p)
     }

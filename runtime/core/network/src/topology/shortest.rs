@@ -1,13 +1,13 @@
 //! Shortest paths on any cabling, from a table of distances.
 
-use super::{Neighbor, Paths, Topology};
+use super::{Cabling, Neighbor, Paths};
 use std::sync::Arc;
 
 /// A topology with a table of the distance from every router to every router that has endpoints.
 ///
 /// One byte an entry, so that 20,000 routers take at most 400 MB.
 pub(crate) struct Shortest {
-    inner: Arc<dyn Topology>,
+    inner: Arc<dyn Cabling>,
     /// Row of a destination router, `u32::MAX` where it has no endpoint that works.
     rows: Vec<u32>,
     /// Routers that have endpoints that work.
@@ -21,7 +21,7 @@ pub(crate) struct Shortest {
 impl Shortest {
     /// Measures `inner`; the error is a sentence naming two endpoints that are not connected, or the memory
     /// needed.
-    pub(crate) fn new(inner: Arc<dyn Topology>) -> Result<Shortest, String> {
+    pub(crate) fn new(inner: Arc<dyn Cabling>) -> Result<Shortest, String> {
         let routers = inner.routers() as usize;
         let mut rows = vec![u32::MAX; routers];
         let mut homes = Vec::new();
@@ -104,7 +104,7 @@ impl Shortest {
     }
 }
 
-impl Topology for Shortest {
+impl Cabling for Shortest {
     fn describe(&self) -> String {
         self.inner.describe()
     }

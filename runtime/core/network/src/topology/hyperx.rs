@@ -1,6 +1,6 @@
 //! HyperX: a grid whose every line is fully connected.
 
-use super::{Neighbor, Paths, Topology, pick};
+use super::{Cabling, Neighbor, Paths, pick};
 use crate::divisor::Divisor;
 use crate::packet::spec::parameters::{KeyedValues, Wrong};
 use crate::packet::spec::specified::{Cabled, Setting, Specified};
@@ -61,7 +61,7 @@ impl Specified for HyperX {
     const NAME: &'static str = "hyperx";
     const KEYS: &'static [(&'static str, &'static str)] =
         &[("sides", "routers in each dimension, such as 4x4"), ("p", "endpoints of a router (1)")];
-    type Topology = HyperX;
+    type Shape = HyperX;
 
     fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
         Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting)
@@ -69,7 +69,7 @@ impl Specified for HyperX {
     }
 }
 
-impl Topology for HyperX {
+impl Cabling for HyperX {
     fn describe(&self) -> String {
         let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
         format!("{} HyperX, {} endpoints a router", sides.join("x"), self.concentration.divisor())

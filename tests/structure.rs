@@ -12,6 +12,8 @@ mod drawing;
 mod language;
 #[path = "common/prose.rs"]
 mod prose;
+#[path = "structure/topologies.rs"]
+mod topologies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

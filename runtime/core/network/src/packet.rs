@@ -23,7 +23,7 @@ pub(crate) mod plot;
 mod port;
 mod port_table;
 pub(crate) mod report;
-mod routing;
+pub(crate) mod routing;
 pub(crate) mod run;
 mod runs;
 pub(crate) mod shard;
@@ -45,7 +45,7 @@ pub use report::{
     RouterCell, RouterMap,
 };
 pub(crate) use spec::FLOW_MIN;
-pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
+pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes};
 pub use statistics::{JobStatistics, Statistics};
 
 pub use usage::LinkUse;

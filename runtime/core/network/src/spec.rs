@@ -3,11 +3,13 @@
 mod nearest;
 mod parse;
 mod rail;
+mod resolve;
 mod sharing;
 mod size;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+mod topology;
 
 pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest;
@@ -15,12 +17,13 @@ pub(crate) use parse::{RANK, RankLevels, STORAGE, SpecParser, parse};
 pub use parse::{flop_rate, parse_packet};
 pub(crate) use rail::{MAX_INTERFACES, Rail};
 pub(crate) use sharing::LevelSharing;
+pub(crate) use topology::{TopologySpec, routed_topologies, topology_row};
 
 use crate::analytic::{Analytic, AnalyticLevel};
 use crate::bandwidth::Bandwidth;
 use crate::machine::MachineError;
 use crate::packet::PacketSpec;
-use crate::topology::{Options, Row};
+use crate::topology::{AnyTopology, DetailLevel, LinkKind};
 use engine::Span;
 use size::Size;
 use std::fmt;
@@ -55,29 +58,18 @@ fn join(levels: &[LevelSpec]) -> String {
 }
 
 /// One level: a topology, its size and options, its links.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct LevelSpec {
-    pub(crate) row: &'static Row,
-    pub(crate) size: Size,
-    pub(crate) options: Options,
+    pub(crate) topology: TopologySpec,
     pub(crate) latency: Span,
     pub(crate) bandwidth: Bandwidth,
     pub(crate) sharing: LevelSharing,
 }
 
-impl PartialEq for LevelSpec {
-    fn eq(&self, other: &LevelSpec) -> bool {
-        let parts = |level: &LevelSpec| {
-            (level.row.name, level.size.clone(), level.options.clone(), level.latency, level.bandwidth)
-        };
-        parts(self) == parts(other) && self.sharing == other.sharing
-    }
-}
-
 impl LevelSpec {
     /// Returns the topology's name.
     pub fn topology(&self) -> &'static str {
-        self.row.name
+        self.topology.row.name
     }
     /// Returns the latency of a link.
     pub fn latency(&self) -> Span {
@@ -91,18 +83,17 @@ impl LevelSpec {
 
 impl fmt::Display for LevelSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut items = Vec::new();
-        if self.size != Size::Open {
-            items.push(self.size.to_string());
+        let mut items = self.topology.items();
+        if self.topology.row.level != DetailLevel::Formula {
+            items.push(format!("{}={}", text::LEVEL, text::FORMULA));
         }
-        items.extend(self.options.0.iter().map(|(name, value)| format!("{name}={value}")));
-        if self.row.name != parse::NONE {
+        if self.topology.row.has_links {
             items.push(format!("l={}", self.latency));
             items.push(format!("b={}", self.bandwidth));
         }
         items.extend(self.sharing.items());
         let colon = if items.is_empty() { "" } else { ":" };
-        write!(f, "{}{colon}{}", self.row.name, items.join(","))
+        write!(f, "{}{colon}{}", self.topology(), items.join(","))
     }
 }
 
@@ -118,14 +109,32 @@ pub(crate) struct BuiltLevels {
 
 /// Decides all sizes for `ranks` ranks and builds the network.
 pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLevels, MachineError> {
-    let sides = size::resolve(levels, ranks)?;
+    let built = |level: &LevelSpec, sides: &[u32]| {
+        let link = LinkKind::new("link", level.latency, level.bandwidth);
+        level.topology.formula(sides, link).map_err(|wrong| {
+            let why = wrong.sentence;
+            MachineError::new(format!("the level '{level}' of the network cannot be built: {why}"))
+        })
+    };
+    let by_options = |level: &LevelSpec| level.topology.size == Size::ByOptions;
+    let fixed: Vec<Option<AnyTopology>> = levels
+        .iter()
+        .map(|level| by_options(level).then(|| built(level, &[])).transpose())
+        .collect::<Result<_, _>>()?;
+    let endpoints: Vec<Option<u64>> =
+        fixed.iter().map(|topology| topology.as_ref().map(AnyTopology::endpoints)).collect();
+    let sides = resolve::resolve(levels, &endpoints, ranks)?;
     let mut sized = levels.to_vec();
     let mut parts = Vec::with_capacity(levels.len());
-    for (level, sides) in sized.iter_mut().zip(&sides) {
-        let topology = (level.row.build)(sides, &level.options).map_err(|why| {
-            MachineError::new(format!("the level '{level}' of the network cannot be built: {why}"))
-        })?;
-        level.size = Size::Sides(sides.iter().copied().map(Some).collect());
+    for ((level, sides), fixed) in sized.iter_mut().zip(&sides).zip(fixed) {
+        let topology = match fixed {
+            Some(topology) => topology,
+            None => {
+                let topology = built(level, sides)?;
+                level.topology.size = Size::Sides(sides.iter().copied().map(Some).collect());
+                topology
+            }
+        };
         let (latency, bandwidth, delay) = (level.latency, level.bandwidth, level.sharing.delay.clone());
         parts.push(AnalyticLevel { topology, latency, bandwidth, delay });
     }

@@ -1,47 +1,69 @@
-//! The topologies of one level, behind one trait, registered by one row each.
+//! The topologies: one file each, which states the shape. Formulas take its hops, packets and flows its
+//! cables.
 
 mod cabling;
 pub(crate) mod dragonfly;
-pub(crate) mod dragonfly_plus;
+mod dragonfly_plus;
 pub(crate) mod fat_tree;
 mod field;
 pub(crate) mod graph;
-mod grid;
 pub(crate) mod hyperx;
 mod link;
-mod mesh;
 mod none;
-pub(crate) mod packet_star;
-pub(crate) mod packet_torus;
+mod options;
 mod ring;
+mod router_hops;
 pub(crate) mod shortest;
-pub(crate) mod slim_fly;
+mod slim_fly;
 mod star;
-mod torus;
+mod table;
+pub(crate) mod torus;
 mod tree;
-mod twisted;
-pub(crate) mod twisted_torus;
+pub(crate) mod twisted;
 
-pub(crate) use cabling::{Cabling, Neighbor, Paths, SharedRouters, pick};
+pub(crate) use cabling::{Cabled, Cabling, Neighbor, Paths, SharedRouters, pick};
 pub(crate) use link::LinkKind;
-use std::fmt;
+pub(crate) use options::{
+    DetailLevel, KeyKind, OptionKey, OptionValue, Options, Sizing, TopologyInput, Wrong,
+};
+pub(crate) use table::{AnyTopology, OwnRoutings, RoutedTopology, TOPOLOGIES, TopologyRow};
 
-/// One network of endpoints 0 to `endpoints() - 1` as the analytic model sees it: hop counts.
+/// A topology as specifications name it. A new one is a file that implements this and a row of `table.rs`.
 ///
-/// A topology is one file that implements this and one row in the table below.
-pub(crate) trait Topology: Sized {
-    /// Its name in a network specification.
+/// Its shape is made from sides and options, once for all levels of detail. The shape implements `Hops` if
+/// formulas compute its hops, and `Cabling` if it has routers; `Paths` too, if it computes shortest paths.
+pub(crate) trait Topology {
+    /// Its name.
     const NAME: &'static str;
     /// Description for help and error messages, without a final stop.
     const SUMMARY: &'static str;
-    /// Form of its size in a specification.
+    /// Form of its size.
     const SIZING: Sizing;
-    /// The options it understands beside `l` and `b`.
+    /// The options it understands beside those of its level of detail.
     const KEYS: &'static [OptionKey];
+    /// Level of detail of a network of this name that gives none.
+    const LEVEL: DetailLevel = DetailLevel::Formula;
+    /// `true` if it has links, hence latency and bandwidth.
+    const HAS_LINKS: bool = true;
+    /// The routing of packets where the network names none, unless one of its own is the default.
+    const ROUTING: &'static str = "minimal";
+    /// The shape that a specification builds.
+    type Shape: 'static;
 
-    /// Builds it with the given sides (one number unless `SIZING` is `Sides`), each at least 1, their
-    /// product below 2^32. The error is a sentence about the size or an option.
-    fn build(sides: &[u32], options: &Options) -> Result<Self, String>;
+    /// Builds the shape. The error names the option that is wrong, or what is impossible.
+    fn build(given: &TopologyInput<'_>) -> Result<Self::Shape, Wrong>;
+
+    /// Builds the shape with what routers need beside it.
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<Self::Shape>, Wrong>
+    where
+        Self::Shape: Cabling,
+    {
+        Ok(Cabled::new(Self::build(given)?, given))
+    }
+}
+
+/// Endpoints 0 to `endpoints() - 1` as formulas take a topology: hop counts.
+pub(crate) trait Hops {
     /// Returns how many endpoints there are.
     fn endpoints(&self) -> u64;
     /// Links on a shortest path; 0 if the two are the same.
@@ -119,159 +141,6 @@ pub(crate) enum Method {
     },
 }
 
-/// Form of a size in a specification.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sizing {
-    /// One number, as in `star:16`.
-    Count,
-    /// A number for each dimension, as in `mesh:8x16`; without one, this many near-equal dimensions.
-    Sides { default_dimensions: usize },
-}
-
-/// An option of a topology.
-#[derive(Debug)]
-pub(crate) struct OptionKey {
-    /// Its name, as in `dir=2`.
-    pub(crate) name: &'static str,
-    /// Values that it takes.
-    pub(crate) kind: KeyKind,
-    /// Meaning of its values and the default, for error messages.
-    pub(crate) meaning: &'static str,
-}
-
-/// The values that an option takes.
-#[derive(Debug)]
-pub(crate) enum KeyKind {
-    /// A decimal number in this inclusive range.
-    Number(u32, u32),
-    /// A 0 or 1 for each dimension, as in `wrap=101`.
-    Bits,
-    /// A number for each dimension, as in `jump=1x1x2`.
-    PerDimension,
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-/// The value of an option.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum OptionValue {
-    Number(u32),
-    Bits(Vec<bool>),
-    PerDimension(Vec<u32>),
-    Word(&'static str),
-}
-
-impl fmt::Display for OptionValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionValue::Number(n) => write!(f, "{n}"),
-            OptionValue::Bits(bits) => {
-                bits.iter().try_for_each(|&bit| f.write_str(if bit { "1" } else { "0" }))
-            }
-            OptionValue::PerDimension(numbers) => numbers
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, n)| write!(f, "{}{n}", if i == 0 { "" } else { "x" })),
-            OptionValue::Word(word) => f.write_str(word),
-        }
-    }
-}
-
-/// The options given to a level, in the order given.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Options(pub(crate) Vec<(&'static str, OptionValue)>);
-
-impl Options {
-    pub(crate) fn get(&self, name: &str) -> Option<&OptionValue> {
-        self.0.iter().find(|(given, _)| *given == name).map(|(_, value)| value)
-    }
-    pub(crate) fn number(&self, name: &str, default: u32) -> u32 {
-        if let Some(&OptionValue::Number(n)) = self.get(name) { n } else { default }
-    }
-    pub(crate) fn bits(&self, name: &str, dimensions: usize, default: bool) -> Vec<bool> {
-        if let Some(OptionValue::Bits(bits)) = self.get(name) {
-            bits.clone()
-        } else {
-            vec![default; dimensions]
-        }
-    }
-}
-
-/// A topology as the grammar knows it.
-#[derive(Debug)]
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) sizing: Sizing,
-    pub(crate) keys: &'static [OptionKey],
-    pub(crate) build: fn(&[u32], &Options) -> Result<AnyTopology, String>,
-}
-
-macro_rules! topologies {
-    ($($variant:ident($type:ty)),* $(,)?) => {
-        /// Any topology: a `match` instead of a pointer, so that hop counts inline into the latency.
-        #[derive(Clone, Debug)]
-        pub(crate) enum AnyTopology { $($variant($type)),* }
-
-        /// All topologies of the analytic level.
-        pub(crate) static TOPOLOGIES: &[Row] = &[$(Row {
-            name: <$type>::NAME,
-            summary: <$type>::SUMMARY,
-            sizing: <$type>::SIZING,
-            keys: <$type>::KEYS,
-            build: |sides, options| Ok(AnyTopology::$variant(<$type>::build(sides, options)?)),
-        }),*];
-
-        topologies!(@forward [$($variant)*]
-            endpoints() -> u64;
-            hops(source: u32, destination: u32) -> u32;
-            hops_out(source: u32) -> u32;
-            hops_in(destination: u32) -> u32;
-            least_hops_out() -> u32;
-            nearest(destination: u32) -> u32;
-            hop_bound() -> u64;
-            links() -> u64;
-            statistics() -> HopStatistics;
-        );
-    };
-    (@forward $variants:tt $($method:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
-        impl AnyTopology {
-            $(topologies!(@method $variants $method($($argument: $kind),*) -> $result);)*
-        }
-    };
-    (@method [$($variant:ident)*] $method:ident $arguments:tt -> $result:ty) => {
-        topologies!(@body [$($variant)*] $method $arguments -> $result);
-    };
-    (@body [$($variant:ident)*] $method:ident() -> $result:ty) => {
-        #[inline]
-        pub(crate) fn $method(&self) -> $result {
-            match self { $(AnyTopology::$variant(topology) => topology.$method()),* }
-        }
-    };
-    (@body [$($variant:ident)*] $method:ident($a:ident: $ka:ty) -> $result:ty) => {
-        #[inline]
-        pub(crate) fn $method(&self, $a: $ka) -> $result {
-            match self { $(AnyTopology::$variant(topology) => topology.$method($a)),* }
-        }
-    };
-    (@body [$($variant:ident)*] $method:ident($a:ident: $ka:ty, $b:ident: $kb:ty) -> $result:ty) => {
-        #[inline]
-        pub(crate) fn $method(&self, $a: $ka, $b: $kb) -> $result {
-            match self { $(AnyTopology::$variant(topology) => topology.$method($a, $b)),* }
-        }
-    };
-}
-
-topologies! {
-    None(none::NoNetwork),
-    Star(star::Star),
-    Ring(ring::RingTopology),
-    Mesh(mesh::Mesh),
-    Torus(torus::Torus),
-    Twisted(twisted::Twisted),
-    Tree(tree::TreeTopology),
-}
-
 #[cfg(test)]
 pub(crate) mod brute {
     //! Shortest paths on an explicit graph, to check hop counts against.
@@ -320,8 +189,8 @@ pub(crate) mod brute {
         }
     }
 
-    /// Checks everything that a topology says about hops against the explicit graph.
-    pub(crate) fn check<T: Topology>(topology: &T, graph: &HopGraph, what: &str) {
+    /// Checks everything that a topology states about hops against the explicit graph.
+    pub(crate) fn check<T: Hops>(topology: &T, graph: &HopGraph, what: &str) {
         let distances = graph.distances();
         let n = usize::try_from(topology.endpoints()).unwrap();
         let (mut sum, mut diameter, mut to, mut from) = (0u64, 0, Vec::new(), Vec::new());
@@ -384,7 +253,7 @@ pub(crate) mod brute {
         links
     }
 
-    /// Row-major coordinates of a node.
+    /// TopologyRow-major coordinates of a node.
     pub(crate) fn coordinates(mut node: usize, sides: &[u32]) -> Vec<u32> {
         let mut result = vec![0; sides.len()];
         for (x, &side) in result.iter_mut().zip(sides).rev() {

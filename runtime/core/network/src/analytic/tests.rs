@@ -41,6 +41,9 @@ fn one_level_is_hops_times_latency_plus_bytes_over_bandwidth() {
         ("torus:8x8x8,l=7us,b=8.8Gbps", 512, 0, 511, 11, 21 * US + 10_000),
         ("torus:3x3,wrap=01,l=1us,b=1Gbps", 9, 0, 8, 0, 3 * US),
         ("tree:degree=2,l=1us,b=1Gbps", 1024, 0, 1023, 4, 20 * US + 32_000),
+        ("fattree:m=4,n=3,level=formula,l=1us,b=1Gbps", 16, 0, 15, 4, 6 * US + 32_000),
+        ("dragonfly:p=2,a=4,h=2,level=formula,l=1us,b=1Gbps", 72, 0, 1, 4, 2 * US + 32_000),
+        ("twistedtorus:8x4,twist=2,level=formula,l=1us,b=1Gbps", 32, 0, 30, 4, US + 32_000),
         ("none", 1000, 1, 2, 1 << 40, 0),
     ] {
         assert_eq!(
@@ -130,7 +133,10 @@ fn latency_beyond_the_range_is_an_error() {
 #[test]
 fn a_latency_beyond_the_range_unwinds_with_a_sentence() {
     let star = network("star:l=1us,b=1bps", 2);
-    let unwound = std::panic::catch_unwind(|| star.latency(Endpoint(0), Endpoint(1), 1 << 62)).unwrap_err();
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        star.latency(Endpoint(0), Endpoint(1), 1 << 62)
+    }))
+    .unwrap_err();
     assert!(unwound.downcast::<engine::EndOfTime>().unwrap().0.contains("213 days"));
 }
 
@@ -146,6 +152,9 @@ pub(crate) fn any_level() -> impl Strategy<Value = String> {
             if w == 0 { "exact" } else { "bounded" }
         )),
         (1u32..8, 2u32..4).prop_map(|(n, degree)| format!("tree:{n},degree={degree}")),
+        (1u32..3, 1u32..3).prop_map(|(m, n)| format!("fattree:m={},n={n},level=formula", 2 * m)),
+        (1u32..3, 1u32..3).prop_map(|(p, a)| format!("dragonfly:p={p},a={a},h=1,level=formula")),
+        (1u32..4, 1u32..3).prop_map(|(side, p)| format!("hyperx:{side}x2,p={p},level=formula")),
     ];
     (topology, 0u32..50, prop_oneof![Just("1Gbps"), Just("8.8Gbps"), Just("12GB/s"), Just("inf")]).prop_map(
         |(topology, l, b)| {

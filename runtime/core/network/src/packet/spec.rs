@@ -1,9 +1,7 @@
 //! Specifications of packet networks, such as `fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB`.
 
 mod common;
-mod kinds;
 pub(crate) mod parameters;
-pub(crate) mod specified;
 
 use super::fabric::{PacketFabric, Switching};
 use super::failures::{DegradedTopology, Failures};
@@ -17,17 +15,16 @@ use crate::divisor::Divisor;
 use crate::machine::{MachineError, MachineText};
 use crate::model::Interfaces;
 use crate::rails::NodeRails;
-use crate::spec::did_you_mean;
 use crate::spec::text::Level;
+use crate::spec::{TopologySpec, did_you_mean, routed_topologies, topology_row};
 use crate::topology::LinkKind;
 use crate::topology::shortest::Shortest;
+use crate::topology::{DetailLevel, OwnRoutings, RoutedTopology};
 pub use common::COMMON_KEYS;
 pub(crate) use common::FLOW_MIN;
 use common::{TopologyParameters, common};
-use kinds::{KINDS, OwnRoutings, RoutedTopology, TopologyKind};
 use parameters::KeyedValues;
 pub use parameters::parse_bytes;
-use specified::Setting;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,19 +33,14 @@ use std::sync::Arc;
 pub struct PacketSpec {
     /// As given.
     text: String,
-    kind: &'static TopologyKind,
+    topology: TopologySpec,
     parameters: KeyedValues,
     common: TopologyParameters,
 }
 
-/// Returns the names of all topologies.
-pub fn topologies() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().map(|kind| kind.name)
-}
-
 impl PartialEq for PacketSpec {
     fn eq(&self, other: &PacketSpec) -> bool {
-        self.kind.name == other.kind.name && self.parameters == other.parameters
+        self.topology == other.topology && self.parameters == other.parameters
     }
 }
 
@@ -62,21 +54,26 @@ impl PacketSpec {
     /// Reads a level as written.
     pub(crate) fn read(level: &Level<'_>, source: MachineText) -> Result<PacketSpec, MachineError> {
         let name = level.name;
-        let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
-            let names: Vec<&str> = topologies().collect();
+        let Some(row) = topology_row(name.text).filter(|row| row.routers.is_some()) else {
+            let names: Vec<&str> = routed_topologies().collect();
             let meant = did_you_mean(name.text, names.iter().copied());
             return Err(source.error(
                 name.at,
                 format!("'{}' is not a packet network; take one of {}{meant}", name.text, names.join(", ")),
             ));
         };
-        let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
-        let parameters = KeyedValues::read(level, source, &known)?;
-        parameters
-            .check_required(kind.name, kind.keys, kind.required)
-            .map_err(|wrong| parameters.error(wrong))?;
-        let common = common(&parameters, kind.default_routing()).map_err(|wrong| parameters.error(wrong))?;
-        Ok(PacketSpec { text: level.to_string(), kind, parameters, common })
+        let (topology, items) = TopologySpec::read(row, level, DetailLevel::Packet, &source)?;
+        let parameters = KeyedValues::read(name.text, &items, source, row.keys)?;
+        topology.check_required()?;
+        let common = common(&parameters, row.routing).map_err(|wrong| parameters.error(wrong))?;
+        if common.flow.is_some() {
+            let of_packets = row.keys.iter().filter(|key| key.level == DetailLevel::Packet);
+            if let Some(key) = of_packets.map(|key| key.name).find(|key| topology.options.get(key).is_some())
+            {
+                return Err(parameters.error(topology.options.wrong(key, common::no_flow_has(key))));
+            }
+        }
+        Ok(PacketSpec { text: level.to_string(), topology, parameters, common })
     }
 
     /// Returns the text it was read from.
@@ -167,10 +164,8 @@ impl PacketSpec {
     /// Returns the network without its state. `ranks` sizes topologies that leave their size open; without it
     /// the network is for synthetic traffic.
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<PacketFabric, MachineError> {
-        let setting =
-            Setting { link: LinkKind::new("link", self.common.latency, self.common.bandwidth), ranks };
-        let mut built =
-            (self.kind.build)(&self.parameters, &setting).map_err(|wrong| self.parameters.error(wrong))?;
+        let link = LinkKind::new("link", self.common.latency, self.common.bandwidth);
+        let mut built = self.topology.routers(ranks, link).map_err(|wrong| self.parameters.error(wrong))?;
         if let Some(file) = &self.common.failures {
             let text = engine::text::read(file.as_ref(), engine::text::LIST)
                 .map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
@@ -270,12 +265,12 @@ impl PacketSpec {
         let mut names: Vec<&str> = own.routings.iter().map(|r| r.name()).collect();
         names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
         // A flow has one path from its start on, so that a routing by load is not the default.
-        let default = if self.is_of_flows() { "minimal" } else { self.kind.default_routing() };
+        let default = if self.is_of_flows() { "minimal" } else { self.topology.row.routing };
         let name = wanted.unwrap_or(default);
         if !names.contains(&name) {
             return Err(MachineError::new(format!(
                 "'{name}' is not a routing for {}; take one of {}",
-                self.kind.name,
+                self.topology.row.name,
                 names.join(", ")
             )));
         }

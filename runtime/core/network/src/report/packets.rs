@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(described("star:level=packet", Some(9)).endpoints, 9);
         let error =
             machine_report(&Machine::parse("star:level=packet").unwrap(), None).unwrap_err().to_string();
-        assert!(error.contains("n= is missing"), "{error}");
+        assert!(error.contains("the size of 'star' comes from the number of ranks"), "{error}");
     }
 
     #[test]

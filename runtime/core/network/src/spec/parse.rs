@@ -1,18 +1,16 @@
 //! Reads networks, from specifications and machine files; every error points at its character.
 
 use super::sharing::{COST_KEYS, INTERFACE_KEYS, LevelSharing, is_of_interfaces};
-use super::size::Size;
-use super::text::{Item, LEVEL, Level, Piece, is_packets_alone, marks_routers, prefixed};
-use super::{LevelSpec, NetworkSpec, did_you_mean};
+use super::text::{FORMULA, Item, LEVEL, Level, Piece, has_routers, prefixed};
+use super::topology::{TopologySpec, formula_topologies, number, routed_topologies, topology_row};
+use super::{LevelSpec, NetworkSpec, did_you_mean, nearest};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::bytes;
 use crate::machine::{MachineError, MachineText, Overheads, PlacementRule, Storage};
-use crate::packet::{COMMON_KEYS, PacketSpec, topologies as packet_topologies};
-use crate::topology::{KeyKind, OptionKey, OptionValue, Options, Row, Sizing, TOPOLOGIES};
+use crate::packet::{COMMON_KEYS, PacketSpec};
+use crate::topology::{DetailLevel, TOPOLOGIES, TopologyRow};
 use engine::Span;
 
-/// The topology that has no links, hence neither `l` nor `b`.
-pub(super) const NONE: &str = "none";
 /// The pseudo-level that describes the ranks themselves.
 pub(crate) const RANK: &str = "rank";
 /// The pseudo-level that describes the file system.
@@ -49,14 +47,15 @@ impl Default for RankLevels {
 fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
     let is_level = |byte: usize| {
         let name = whole.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
-        name == RANK || name == STORAGE || TOPOLOGIES.iter().any(|row| row.name == name)
+        name == RANK || name == STORAGE || topology_row(name).is_some()
     };
     let end = whole.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| is_level(byte));
     let outer = whole.part(0..end.unwrap_or(whole.text.len()));
-    let says_so = outer.text.split([',', ':']).any(|item| {
-        item.split_once('=').is_some_and(|(name, value)| marks_routers(name.trim(), value.trim()))
+    let detail = outer.text.split([',', ':']).find_map(|item| {
+        let (name, value) = item.split_once('=')?;
+        (name.trim() == LEVEL).then_some(value.trim())
     });
-    (says_so || is_packets_alone(outer.name().text))
+    has_routers(outer.name().text, detail)
         .then(|| (outer.trim(), end.map(|end| whole.part(end + 1..whole.text.len()))))
 }
 
@@ -117,7 +116,7 @@ pub fn parse_packet(text: &str) -> Result<PacketSpec, MachineError> {
 }
 
 fn topologies() -> String {
-    list(TOPOLOGIES.iter().map(|row| row.name))
+    list(formula_topologies())
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -135,26 +134,29 @@ impl SpecParser {
 
     /// Reads a network of levels, outermost first; at least one.
     pub(crate) fn network(&self, levels: &[Level<'_>]) -> Result<NetworkSpec, MachineError> {
-        if let Some(level) = levels.iter().skip(1).find(|level| level.is_packet()) {
-            return Err(self.error(level.name, "only the outermost level can be a packet network"));
+        if let Some(level) = levels.iter().skip(1).find(|level| level.has_routers()) {
+            let way_out = if level.detail().is_none() { "; add level=formula" } else { "" };
+            let why = format!("only the outermost level can be a packet network{way_out}");
+            return Err(self.error(level.name, why));
         }
         if let Some((outer, inside)) = levels.split_first()
-            && outer.is_packet()
+            && outer.has_routers()
         {
             let network = PacketSpec::read(outer, self.source.clone())?;
             let inside = inside.iter().map(|level| self.inside(level)).collect::<Result<_, _>>()?;
             return Ok(NetworkSpec::Packet { network: Box::new(network), inside });
         }
+        let is_open = |level: &LevelSpec| level.topology.size.is_open();
         let mut read: Vec<LevelSpec> = Vec::with_capacity(levels.len());
         for level in levels {
             let spec = self.level(level)?;
             if !read.is_empty() {
                 self.check_inner(level)?;
             }
-            if let Some(other) = read.iter().find(|other| other.size.is_open() && spec.size.is_open()) {
+            if let Some(other) = read.iter().find(|other| is_open(other) && is_open(&spec)) {
                 let why = format!(
                     "the size of only one level can be left to the number of ranks, and that of '{}' is",
-                    other.row.name
+                    other.topology()
                 );
                 return Err(self.error(level.name, why));
             }
@@ -167,7 +169,7 @@ impl SpecParser {
     fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let spec = self.level(level)?;
         self.check_inner(level)?;
-        if spec.size.is_open() {
+        if spec.topology.size.is_open() {
             return Err(self.error(
                 level.name,
                 "the levels inside the endpoints of a packet network need a size, such as star:4",
@@ -178,53 +180,48 @@ impl SpecParser {
 
     fn level(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
         let name = level.name;
-        let Some(row) = TOPOLOGIES.iter().find(|row| row.name == name.text) else {
+        let Some(row) = topology_row(name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
-            let meant =
-                did_you_mean(name.text, TOPOLOGIES.iter().map(|row| row.name).chain(packet_topologies()));
-            let of_packets = list(packet_topologies());
+            let meant = did_you_mean(name.text, TOPOLOGIES.iter().map(|row| row.name));
+            let of_packets = list(routed_topologies());
             let why = format!(
                 "expected a topology, one of {} (of packet networks: {of_packets}), but found {found}{meant}",
                 topologies()
             );
             return Err(self.error(name, why));
         };
-        let size = level.size.map_or(Ok(Size::Open), |size| self.size(size, row))?;
-        let (mut latency, mut bandwidth, mut options) = (None, None, Options::default());
+        let (topology, rest) = TopologySpec::read(row, level, DetailLevel::Formula, &self.source)?;
+        let (mut latency, mut bandwidth, mut detail) = (None, None, None);
         let mut sharing = LevelSharing::default();
-        for &Item { name, value } in &level.items {
-            let shared = match row.name {
-                NONE => None,
-                _ => sharing.read(name.text, value.text).map_err(|why| self.error(value, why))?,
+        for &Item { name, value } in &rest {
+            let shared = match row.has_links {
+                true => sharing.read(name.text, value.text).map_err(|why| self.error(value, why))?,
+                false => None,
             };
             let again = match name.text {
                 _ if let Some(again) = shared => again,
-                "l" if row.name != NONE => latency.replace(self.span(value)?).is_some(),
-                "b" if row.name != NONE => bandwidth.replace(self.bandwidth(value)?).is_some(),
-                _ => {
-                    let key = self.key(name, row)?;
-                    let value = self.value(value, key, size.dimensions(row.sizing))?;
-                    let again = options.get(key.name).is_some();
-                    options.0.push((key.name, value));
-                    again
-                }
+                "l" if row.has_links => latency.replace(self.span(value)?).is_some(),
+                "b" if row.has_links => bandwidth.replace(self.bandwidth(value)?).is_some(),
+                LEVEL if value.text == FORMULA => detail.replace(FORMULA).is_some(),
+                _ => return Err(self.unknown(name, value, row)),
             };
             if again {
                 return Err(self.error(name, format!("'{}' is given twice for one level", name.text)));
             }
         }
+        topology.check_required()?;
         if let Some(why) = sharing.contradiction() {
             return Err(self.error(name, why));
         }
-        let (latency, bandwidth) = if row.name == NONE {
-            (Span::ZERO, Bandwidth::INFINITE)
-        } else {
+        let (latency, bandwidth) = if row.has_links {
             (
                 latency.unwrap_or(DEFAULT_LATENCY),
                 bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)),
             )
+        } else {
+            (Span::ZERO, Bandwidth::INFINITE)
         };
-        Ok(LevelSpec { row, size, options, latency, bandwidth, sharing })
+        Ok(LevelSpec { topology, latency, bandwidth, sharing })
     }
 
     /// Refuses settings of interfaces for a level that is not the outermost.
@@ -241,107 +238,32 @@ impl SpecParser {
         }
     }
 
-    fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static OptionKey, MachineError> {
-        row.keys.iter().find(|key| key.name == name.text).ok_or_else(|| {
-            let links = if row.name == NONE { &[][..] } else { &["l", "b"] };
-            let costs = COST_KEYS.iter().chain(&INTERFACE_KEYS).map(|(name, _)| *name);
-            let costs = costs.filter(|_| row.name != NONE);
-            let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()).chain(costs));
-            let known = if known.is_empty() { "none".to_owned() } else { known };
-            let of_packets = COMMON_KEYS.iter().any(|(key, _)| *key == name.text);
-            let hint = match name.text {
-                LEVEL => "; did you mean 'level=packet'? level=packet and level=flow are possible".to_owned(),
-                _ if of_packets => {
-                    " (networks of routers have it: add level=packet or level=flow)".to_owned()
-                }
-                other => did_you_mean(other, row.keys.iter().map(|key| key.name)),
-            };
-            let why = format!(
-                "'{}' is not an option of '{}' ({}); its options are: {known}{hint}",
-                name.text, row.name, row.summary
-            );
-            self.error(name, why)
-        })
-    }
-
-    fn value(
-        &self,
-        piece: Piece<'_>,
-        key: &OptionKey,
-        dimensions: usize,
-    ) -> Result<OptionValue, MachineError> {
-        let expected = |what: String| {
-            self.error(
-                piece,
-                format!("expected {what}, but found '{}' ({}: {})", piece.text, key.name, key.meaning),
-            )
+    /// Returns an error about an option that a formula of this topology does not have.
+    fn unknown(&self, name: Piece<'_>, value: Piece<'_>, row: &TopologyRow) -> MachineError {
+        let links = if row.has_links { &["l", "b"] } else { &[][..] };
+        let costs = COST_KEYS.iter().chain(&INTERFACE_KEYS).map(|(name, _)| *name);
+        let costs = costs.filter(|_| row.has_links);
+        let own = || row.keys.iter().filter(|key| key.level == DetailLevel::Formula).map(|key| key.name);
+        let known = list(own().chain(links.iter().copied()).chain(costs));
+        let known = if known.is_empty() { "none".to_owned() } else { known };
+        let of_packets = row.keys.iter().map(|key| key.name).chain(COMMON_KEYS.iter().map(|(key, _)| *key));
+        let hint = match name.text {
+            LEVEL => {
+                let meant = nearest(value.text, ["packet", "flow", FORMULA]).unwrap_or("packet");
+                format!(
+                    "; did you mean 'level={meant}'? level=packet, level=flow and level=formula are possible"
+                )
+            }
+            text if of_packets.into_iter().any(|key| key == text) => {
+                " (networks of routers have it: add level=packet or level=flow)".to_owned()
+            }
+            other => did_you_mean(other, own()),
         };
-        let each = |found: usize, what: &str| {
-            (found == dimensions)
-                .then_some(())
-                .ok_or_else(|| expected(format!("{what} for each of the {dimensions} dimensions")))
-        };
-        match key.kind {
-            KeyKind::Number(least, most) => match number(piece.text).filter(|n| (least..=most).contains(n)) {
-                Some(n) => Ok(OptionValue::Number(n)),
-                None if most == u32::MAX => Err(expected(format!("a number of at least {least}"))),
-                None => Err(expected(format!("a number from {least} to {most}"))),
-            },
-            KeyKind::Bits => {
-                let bits: Option<Vec<bool>> =
-                    piece.text.chars().map(|c| "01".find(c).map(|bit| bit == 1)).collect();
-                let bits = bits.ok_or_else(|| expected("digits 0 and 1 only".to_owned()))?;
-                each(bits.len(), "a 0 or 1")?;
-                Ok(OptionValue::Bits(bits))
-            }
-            KeyKind::PerDimension => {
-                let numbers: Option<Vec<u32>> = piece.text.split('x').map(number).collect();
-                let numbers =
-                    numbers.ok_or_else(|| expected("numbers joined by x, as in 1x1x2".to_owned()))?;
-                each(numbers.len(), "a number")?;
-                Ok(OptionValue::PerDimension(numbers))
-            }
-            KeyKind::Word(words) => {
-                let word = words.iter().find(|&&word| word == piece.text);
-                word.map(|word| OptionValue::Word(word))
-                    .ok_or_else(|| expected(format!("one of {}", list(words.iter().copied()))))
-            }
-        }
-    }
-
-    fn size(&self, piece: Piece<'_>, row: &Row) -> Result<Size, MachineError> {
-        let many = matches!(row.sizing, Sizing::Sides { .. });
-        let example = if many { "8x8x8, 8x8xn or 3d" } else { "16" };
-        let wrong = |piece: Piece<'_>, why: String| {
-            self.error(piece, format!("{why}; the size of '{}' looks like {example}", row.name))
-        };
-        if let Some(dimensions) = piece.text.strip_suffix('d').and_then(number).filter(|_| many) {
-            if !(1..=32).contains(&dimensions) {
-                return Err(wrong(piece, format!("{dimensions} dimensions are not possible, only 1 to 32")));
-            }
-            return Ok(Size::Dimensions(dimensions));
-        }
-        let mut sides = Vec::new();
-        for part in piece.split('x') {
-            let side = match part.text {
-                "n" | "*" if many => None,
-                text => Some(
-                    number(text)
-                        .ok_or_else(|| wrong(part, format!("expected a size, but found '{text}'")))?,
-                ),
-            };
-            if side == Some(0) {
-                return Err(wrong(part, "a size cannot be 0".to_owned()));
-            }
-            if side.is_none() && sides.contains(&None) {
-                return Err(wrong(part, "only one side can be left open".to_owned()));
-            }
-            if !many && !sides.is_empty() {
-                return Err(wrong(part, format!("'{}' has no dimensions", row.name)));
-            }
-            sides.push(side);
-        }
-        Ok(Size::Sides(sides))
+        let why = format!(
+            "'{}' is not an option of '{}' ({}); its options are: {known}{hint}",
+            name.text, row.name, row.summary
+        );
+        self.error(name, why)
     }
 
     fn span(&self, piece: Piece<'_>) -> Result<Span, MachineError> {
@@ -462,11 +384,6 @@ impl SpecParser {
         }
         Ok(host)
     }
-}
-
-/// Reads a plain decimal number, without a sign.
-fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 /// Floating-point operations a second, with a prefix of powers of 1000 and a unit if wanted: `5e9`, `5G`,

@@ -1,12 +1,7 @@
 //! A level's size: given, or left open for the number of ranks to decide.
 
-use super::{LevelSpec, join};
-use crate::machine::MachineError;
 use crate::topology::Sizing;
 use std::fmt;
-
-/// The most endpoints of a network: their number, too, fits 32 bits.
-const MAX_ENDPOINTS: u64 = u32::MAX as u64;
 
 /// Size of a level, as specified.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +12,8 @@ pub(crate) enum Size {
     Dimensions(u32),
     /// `8x8xn`: the sides; at most one is open (`n`).
     Sides(Vec<Option<u32>>),
+    /// The topology's options give it.
+    ByOptions,
 }
 
 impl Size {
@@ -24,12 +21,14 @@ impl Size {
         match self {
             Size::Open | Size::Dimensions(_) => true,
             Size::Sides(sides) => sides.contains(&None),
+            Size::ByOptions => false,
         }
     }
 
     pub(crate) fn dimensions(&self, sizing: Sizing) -> usize {
         match (self, sizing) {
             (_, Sizing::Count) => 1,
+            (_, Sizing::Options) | (Size::ByOptions, _) => 0,
             (Size::Open, Sizing::Sides { default_dimensions }) => default_dimensions,
             (&Size::Dimensions(dimensions), _) => dimensions as usize,
             (Size::Sides(sides), _) => sides.len(),
@@ -37,72 +36,35 @@ impl Size {
     }
 
     /// Returns the product of the sides that are given; `None` beyond 2^64.
-    fn given(&self) -> Option<u64> {
+    pub(super) fn given(&self) -> Option<u64> {
         let Size::Sides(sides) = self else { return Some(1) };
         sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)))
     }
 
     /// Returns the sides with room for `count` endpoints, where this size is open.
-    fn sides(&self, sizing: Sizing, count: u32) -> Vec<u32> {
-        if let Size::Sides(sides) = self {
-            let given: u64 = self.given().unwrap_or(u64::MAX);
-            let open = u64::from(count).div_ceil(given) as u32;
-            return sides.iter().map(|side| side.unwrap_or(open)).collect();
+    pub(super) fn sides(&self, sizing: Sizing, count: u32) -> Vec<u32> {
+        match self {
+            Size::Sides(sides) => {
+                let given: u64 = self.given().unwrap_or(u64::MAX);
+                let open = u64::from(count).div_ceil(given) as u32;
+                sides.iter().map(|side| side.unwrap_or(open)).collect()
+            }
+            Size::ByOptions => Vec::new(),
+            Size::Open | Size::Dimensions(_) => balanced(count, self.dimensions(sizing)),
         }
-        balanced(count, self.dimensions(sizing))
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Size::Open => Ok(()),
+            Size::Open | Size::ByOptions => Ok(()),
             Size::Dimensions(dimensions) => write!(f, "{dimensions}d"),
             Size::Sides(sides) => {
                 let side = |side: &Option<u32>| side.map_or("n".to_owned(), |side| side.to_string());
                 f.write_str(&sides.iter().map(side).collect::<Vec<_>>().join("x"))
             }
         }
-    }
-}
-
-/// Returns the sides of every level, the open level made just large enough for `ranks`.
-pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Vec<u32>>, MachineError> {
-    let specification = join(levels);
-    let ranks = ranks.filter(|&ranks| ranks > 0);
-    let too_large = || {
-        MachineError::new(format!(
-            "the network '{specification}' has more than the 2^32 - 1 endpoints that are possible"
-        ))
-    };
-    let given = levels
-        .iter()
-        .try_fold(1u64, |product, level| product.checked_mul(level.size.given()?))
-        .ok_or_else(too_large)?;
-    let others = |open: &LevelSpec| given / open.size.given().unwrap_or(1);
-    let mut sides = Vec::with_capacity(levels.len());
-    for level in levels {
-        let count = match (level.size.is_open(), ranks) {
-            (false, _) => 0,
-            (true, Some(ranks)) => u64::from(ranks).div_ceil(others(level)) as u32,
-            (true, None) => {
-                return Err(MachineError::new(format!(
-                    "the level '{level}' of the network takes its size from the number of ranks, which is \
-                     not known here; give the level a size or say how many ranks there are"
-                )));
-            }
-        };
-        sides.push(level.size.sides(level.row.sizing, count));
-    }
-    let endpoints =
-        sides.iter().flatten().try_fold(1u64, |product, &side| product.checked_mul(u64::from(side)));
-    let endpoints = endpoints.filter(|&endpoints| endpoints <= MAX_ENDPOINTS).ok_or_else(too_large)?;
-    match ranks {
-        Some(ranks) if u64::from(ranks) > endpoints => Err(MachineError::new(format!(
-            "the network '{specification}' has {endpoints} endpoints, too few for {ranks} ranks; \
-             use at most {endpoints} ranks, enlarge the network or leave one size open"
-        ))),
-        _ => Ok(sides),
     }
 }
 

@@ -148,6 +148,22 @@ fn errors_point_at_the_character() {
         ("fattree:m=4,n=3,vcs=0,level=packet", 20, "vcs=0 is not between 1 and 128"),
         ("fattree:m=4,speed=8,level=packet", 12, "'speed' is not an option of 'fattree'"),
         ("fattree:m=4,l=1ns,n=3,l=2ns,level=packet", 22, "given twice"),
+        ("torus:4x0,level=packet", 8, "a size cannot be 0; the size of 'torus' looks like 8x8x8"),
+        ("torus:sides=4x0,level=packet", 14, "a size cannot be 0"),
+        ("torus:4x4,sides=4x4,level=packet", 10, "'sides' is given twice"),
+        ("fattree:16,m=4,n=3", 8, "'fattree' has no sides; its size is in m=, n="),
+        (
+            "dragonfly:p=2,a=4,h=two,level=packet",
+            20,
+            "expected a number of at least 1, but found 'two' (h: global links of a router)",
+        ),
+        ("torus:4x4,rings=bubbles,level=packet", 16, "expected one of bubble, dateline, but found 'bubbles'"),
+        ("torus:4x4,rings=bubble,level=flow", 16, "rings=... is for packets; level=flow has neither"),
+        ("torus:4x4,p=2", 10, "add level=packet or level=flow"),
+        ("torus:4x4,level=formulas", 10, "did you mean 'level=formula'?"),
+        ("ring:4,level=packet", 0, "'ring' is not a packet network"),
+        ("star:4/fattree:m=4,n=2", 7, "can be a packet network; add level=formula"),
+        ("fattree:m=4,n=2,vcs=1,level=formula", 16, "'vcs' is not an option of 'fattree'"),
         ("torus:4x4,l=soon,level=packet", 12, "'soon' is not a length of time"),
         ("torus:4x4,classes=2,weights=1:2,level=packet", 18, "exclude each other"),
         ("star:n=4,level=packet/star:2,l=soon", 31, "'soon' is not a length of time"),
@@ -198,13 +214,14 @@ fn the_packet_level_is_left_to_itself() {
 #[test]
 fn the_manual_knows_every_topology_and_option() {
     let manual = include_str!("../../../../../docs/reference/machines.md");
-    for row in crate::topology::TOPOLOGIES {
+    use crate::topology::{DetailLevel::Formula, TOPOLOGIES};
+    for row in TOPOLOGIES.iter().filter(|row| row.level == Formula) {
         assert!(
             manual.contains(&format!("| `{}` |", row.name)),
             "docs/reference/machines.md has no row for {}",
             row.name
         );
-        for key in row.keys {
+        for key in row.keys.iter().filter(|key| key.level == Formula) {
             assert!(
                 manual.contains(&format!("`{}=", key.name)),
                 "docs/reference/machines.md does not explain {}= of {}",
@@ -232,7 +249,7 @@ fn the_manual_of_packets_knows_every_topology_and_option() {
         manual.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|line| line.split('|').next());
     let examples: Vec<&str> =
         cells.flat_map(|cell| cell.split('`').step_by(2)).filter(|text| text.contains(':')).collect();
-    for name in crate::packet::topologies() {
+    for name in routed_topologies() {
         let example = examples.iter().find(|example| example.split(':').next() == Some(name));
         let example = example.unwrap_or_else(|| panic!("docs/reference/packets.md has no row for {name}"));
         crate::packet::parse(&example.replace(['M', 'N'], "4"))
@@ -258,9 +275,7 @@ fn the_manual_of_packets_knows_every_topology_and_option() {
 fn what_only_building_finds_is_pointed_at_too() {
     for (specification, caret, why) in [
         ("fattree:m=7,n=3,level=packet", 10, "m=7 is impossible"),
-        ("torus:4x0,level=packet", 6, "'4x0' is not a list of sides"),
-        ("star:16,level=packet", 5, "no sides"),
-        ("dragonfly:p=2,a=4,h=two,level=packet", 20, "h=two is not a whole number"),
+        ("fattree:m=4,n=17,level=packet", 14, "n=17 is too high a tree"),
     ] {
         let error = Machine::parse(specification).unwrap().build(1).unwrap_err();
         assert!(error.sentence().contains(why), "{specification}: {error}");

@@ -1,8 +1,9 @@
 //! The syntax of a level, in a specification or a machine file: a name, perhaps a size, options with values,
 //! and where each stands.
 
+use super::topology::topology_row;
 use crate::machine::{MachineError, MachineText};
-use crate::topology::TOPOLOGIES;
+use crate::topology::DetailLevel;
 
 /// A part of a source and where it starts.
 #[derive(Clone, Copy, Debug)]
@@ -86,17 +87,19 @@ pub(crate) struct Level<'a> {
     pub(crate) items: Vec<Item<'a>>,
 }
 
-/// Returns `true` if only packet networks have a topology of this name.
-pub(crate) fn is_packets_alone(name: &str) -> bool {
-    crate::packet::topologies().any(|packet| packet == name) && !TOPOLOGIES.iter().any(|row| row.name == name)
-}
-
 /// The key that says at which level of detail a network is simulated.
 pub(crate) const LEVEL: &str = "level";
+/// Its value where hops and bytes are all.
+pub(crate) const FORMULA: &str = "formula";
 
-/// Returns `true` if an option marks a network of routers, at either level of detail.
-pub(crate) fn marks_routers(name: &str, value: &str) -> bool {
-    name == LEVEL && matches!(value, "packet" | "flow")
+/// Returns `true` if a network of this topology, with this value of `level`, has routers. Some topologies
+/// have them unless the level is `formula`.
+pub(crate) fn has_routers(topology: &str, level: Option<&str>) -> bool {
+    match level {
+        Some(FORMULA) => false,
+        Some("packet" | "flow") => true,
+        _ => topology_row(topology).is_some_and(|row| row.level != DetailLevel::Formula),
+    }
 }
 
 impl<'a> Level<'a> {
@@ -120,10 +123,14 @@ impl<'a> Level<'a> {
         Ok(Level { name: piece.name(), size, items: items.into_iter().map(item).collect::<Result<_, _>>()? })
     }
 
-    /// Returns `true` if it is a packet network: it says so, or nothing else has its name.
-    pub(crate) fn is_packet(&self) -> bool {
-        is_packets_alone(self.name.text)
-            || self.items.iter().any(|item| marks_routers(item.name.text, item.value.text))
+    /// Returns `true` if it is a network of routers.
+    pub(crate) fn has_routers(&self) -> bool {
+        has_routers(self.name.text, self.detail())
+    }
+
+    /// Returns the level of detail, if it is given.
+    pub(crate) fn detail(&self) -> Option<&'a str> {
+        self.items.iter().find(|item| item.name.text == LEVEL).map(|item| item.value.text)
     }
 }
 

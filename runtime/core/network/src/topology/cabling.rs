@@ -1,5 +1,8 @@
 //! Routers and the cables between them, as packets and flows take a topology.
 
+use super::{LinkKind, TopologyInput};
+use std::sync::Arc;
+
 /// The other end of a port's cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbor {
@@ -107,6 +110,35 @@ pub trait Paths: Cabling {
     /// Returns the most links a path with a detour passes.
     fn detour_links(&self) -> u32 {
         2 * self.diameter()
+    }
+}
+
+/// A topology with what goes with it.
+pub(crate) struct Cabled<T> {
+    pub(crate) topology: Arc<T>,
+    /// Shortest paths, if the topology computes them itself; else they are searched and kept in a table.
+    pub(crate) paths: Option<Arc<dyn Paths>>,
+    /// The kinds of links that `Cabling::link` counts.
+    pub(crate) links: Vec<LinkKind>,
+}
+
+impl<T: Cabling + 'static> Cabled<T> {
+    /// Builds it with one kind of link.
+    pub(crate) fn new(topology: T, given: &TopologyInput<'_>) -> Cabled<T> {
+        Cabled { topology: Arc::new(topology), paths: None, links: vec![given.link.clone()] }
+    }
+
+    /// Builds it with other kinds of links.
+    pub(crate) fn with_links(self, links: Vec<LinkKind>) -> Cabled<T> {
+        Cabled { links, ..self }
+    }
+
+    /// Builds it with its own shortest paths.
+    pub(crate) fn with_paths(self) -> Cabled<T>
+    where
+        T: Paths,
+    {
+        Cabled { paths: Some(self.topology.clone()), ..self }
     }
 }
 

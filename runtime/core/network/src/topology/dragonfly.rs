@@ -1,10 +1,10 @@
 //! Dragonfly: fully connected groups of routers, groups joined by global links.
 
-use super::{Cabling, Neighbor, Paths, pick};
+use super::{
+    Cabled, Cabling, DetailLevel, KeyKind, LinkKind, Neighbor, OptionKey, Paths, Sizing, Topology,
+    TopologyInput, Wrong, pick,
+};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
-use crate::topology::LinkKind;
 
 /// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p`
 /// endpoints, `a` routers a group and `h` global links a router, `g` groups of at most a*h + 1.
@@ -70,53 +70,51 @@ impl Dragonfly {
 }
 
 /// The keys of networks of groups.
-pub(super) const GROUPED: &[(&str, &str)] = &[
-    ("p", "endpoints of a router"),
-    ("a", "routers of a group"),
-    ("h", "global links of a router"),
-    ("g", "groups (a*h+1)"),
-    ("gl", "latency of a global link (l)"),
-    ("gb", "bandwidth of a global link (b)"),
+pub(super) const GROUPED: &[OptionKey] = &[
+    OptionKey::new("p", KeyKind::Number(1, u32::MAX), "endpoints of a router").required(),
+    OptionKey::new("a", KeyKind::Number(1, u32::MAX), "routers of a group").required(),
+    OptionKey::new("h", KeyKind::Number(1, u32::MAX), "global links of a router").required(),
+    OptionKey::new("g", KeyKind::Number(1, u32::MAX), "groups, a*h+1 by default"),
+    OptionKey::new("gl", KeyKind::Span, "latency of a global link, l by default").of_routers(),
+    OptionKey::new("gb", KeyKind::Bandwidth, "bandwidth of a global link, b by default").of_routers(),
 ];
-
-/// Keys of machines of groups that must be given.
-pub(super) const GROUPED_REQUIRED: &[&str] = &["p", "a", "h"];
 
 /// The routing of machines of groups: on minimal paths two groups share the few links between them, and an
 /// all-to-all waits there.
 pub(super) const GROUPED_ROUTING: &str = "ugal-l";
 
 /// Reads the values of groups: p, a, h and g.
-pub(super) fn groups(parameters: &KeyedValues) -> Result<(u32, u32, u32, u32), Wrong> {
-    parameters.no_sides()?;
-    let p = parameters.required("p", "endpoints of a router")?;
-    let a = parameters.required("a", "routers of a group")?;
-    let h = parameters.required("h", "global links of a router")?;
+pub(super) fn groups(given: &TopologyInput<'_>) -> Result<(u32, u32, u32, u32), Wrong> {
+    let [p, a, h] = ["p", "a", "h"].map(|key| given.options.required(key));
     let all = a
         .checked_mul(h)
         .and_then(|links| links.checked_add(1))
-        .ok_or_else(|| parameters.wrong("a", "a*h is too large; make the groups smaller"))?;
-    Ok((p, a, h, parameters.positive("g", all)?))
+        .ok_or_else(|| given.options.wrong("a", "a*h is too large; make the groups smaller"))?;
+    Ok((p, a, h, given.options.number("g", all)))
 }
 
 /// Returns the kinds of links of groups: in groups, and between them (`GLOBAL`).
-pub(super) fn group_links(parameters: &KeyedValues, setting: &Setting) -> Result<Vec<LinkKind>, Wrong> {
-    let (l, b) = (setting.link.latency, setting.link.bandwidth);
-    let global = (parameters.span("gl")?.unwrap_or(l), parameters.bandwidth("gb")?.unwrap_or(b));
-    Ok(vec![LinkKind::new("local", l, b), LinkKind::new("global", global.0, global.1)])
+pub(super) fn group_links(given: &TopologyInput<'_>) -> Vec<LinkKind> {
+    let (l, b) = (given.link.latency, given.link.bandwidth);
+    let global = LinkKind::new("global", given.options.span("gl", l), given.options.bandwidth("gb", b));
+    vec![LinkKind::new("local", l, b), global]
 }
 
-impl Specified for Dragonfly {
+impl Topology for Dragonfly {
     const NAME: &'static str = "dragonfly";
-    const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
-    const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
+    const SUMMARY: &'static str = "fully connected groups of routers, joined by global links";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] = GROUPED;
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     const ROUTING: &'static str = GROUPED_ROUTING;
     type Shape = Dragonfly;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
-        let (p, a, h, g) = groups(parameters)?;
-        let dragonfly = Dragonfly::new(p, a, h, g)?;
-        Ok(Cabled::new(dragonfly, setting).with_links(group_links(parameters, setting)?).with_paths())
+    fn build(given: &TopologyInput<'_>) -> Result<Dragonfly, Wrong> {
+        let (p, a, h, g) = groups(given)?;
+        Ok(Dragonfly::new(p, a, h, g)?)
+    }
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<Dragonfly>, Wrong> {
+        Ok(Cabled::new(Dragonfly::build(given)?, given).with_links(group_links(given)).with_paths())
     }
 }
 

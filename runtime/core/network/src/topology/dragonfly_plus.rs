@@ -1,9 +1,7 @@
 //! Dragonfly plus: groups that are two-level trees, joined by global links of their spines.
 
-use super::dragonfly::{GLOBAL, GROUPED, GROUPED_REQUIRED, GROUPED_ROUTING, group_links, groups};
-use super::{Cabling, Neighbor};
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
+use super::dragonfly::{GLOBAL, GROUPED, GROUPED_ROUTING, group_links, groups};
+use super::{Cabled, Cabling, DetailLevel, Neighbor, OptionKey, Sizing, Topology, TopologyInput, Wrong};
 
 /// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling
 /// datacenters" (HiPINEB 2017). Each of `g` groups has `a` leaf routers with `p` endpoints, each cabled to
@@ -37,17 +35,22 @@ impl DragonflyPlus {
     }
 }
 
-impl Specified for DragonflyPlus {
+impl Topology for DragonflyPlus {
     const NAME: &'static str = "dragonflyplus";
-    const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
-    const REQUIRED: &'static [&'static str] = GROUPED_REQUIRED;
+    const SUMMARY: &'static str =
+        "groups that are trees of two levels, joined by global links of their spines";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] = GROUPED;
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     const ROUTING: &'static str = GROUPED_ROUTING;
     type Shape = DragonflyPlus;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
-        let (p, a, h, g) = groups(parameters)?;
-        Ok(Cabled::new(DragonflyPlus::new(p, a, h, g)?, setting)
-            .with_links(group_links(parameters, setting)?))
+    fn build(given: &TopologyInput<'_>) -> Result<DragonflyPlus, Wrong> {
+        let (p, a, h, g) = groups(given)?;
+        Ok(DragonflyPlus::new(p, a, h, g)?)
+    }
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<DragonflyPlus>, Wrong> {
+        Ok(Cabled::new(DragonflyPlus::build(given)?, given).with_links(group_links(given)))
     }
 }
 

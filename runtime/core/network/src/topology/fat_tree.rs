@@ -1,14 +1,17 @@
 //! Fat trees: extended generalised fat trees, of which the m-port n-tree is one.
 
-use super::{Cabling, Neighbor, SharedRouters};
+use super::options::joined;
+use super::{
+    Cabling, DetailLevel, HopStatistics, Hops, KeyKind, Method, Neighbor, OptionKey, Range, SharedRouters,
+    Sizing, Topology, TopologyInput, Wrong,
+};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
 const MAX_TABULATED_SWITCHES: u32 = 1024;
 
 /// One level of switches, counted from 1 at the endpoints.
+#[derive(Clone, Debug)]
 struct SwitchLevel {
     /// Number of the level's first switch.
     base: u32,
@@ -30,6 +33,7 @@ struct SwitchLevel {
 ///
 /// The m-port n-tree of Lin, Chung and Huang (IPDPS 2004), which FatTreeSim simulates, is
 /// XGFT(n; m/2..m/2, m; 1, m/2..m/2): m(m/2)^(n-1) endpoints and (2n-1)(m/2)^(n-1) switches.
+#[derive(Clone, Debug)]
 pub(crate) struct FatTree {
     name: String,
     levels: Vec<SwitchLevel>,
@@ -143,65 +147,123 @@ pub(crate) enum TreePorts {
 /// `fattree:m=4,n=3`.
 pub(crate) struct MPortTree;
 
-impl Specified for MPortTree {
+impl Topology for MPortTree {
     const NAME: &'static str = "fattree";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("m", "ports of a switch"), ("n", "levels of switches")];
-    const REQUIRED: &'static [&'static str] = &["m", "n"];
+    const SUMMARY: &'static str = "a tree of switches with as many ports up as down";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey::new("m", KeyKind::Number(1, u32::MAX), "ports of a switch").required(),
+        OptionKey::new("n", KeyKind::Number(1, u32::MAX), "levels of switches").required(),
+    ];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = FatTree;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
-        parameters.no_sides()?;
-        let (m, n) =
-            (parameters.required("m", "ports of a switch")?, parameters.required("n", "levels of switches")?);
+    fn build(given: &TopologyInput<'_>) -> Result<FatTree, Wrong> {
+        let (m, n) = (given.options.required("m"), given.options.required("n"));
         if m % 2 != 0 || m > 1 << 16 {
-            return Err(parameters.wrong(
-                "m",
-                format!(
-                    "m={m} is impossible: half of a switch's ports go up, so m is even (and at most 65536)"
-                ),
-            ));
+            let why = format!(
+                "m={m} is impossible: half of a switch's ports go up, so m is even (and at most 65536)"
+            );
+            return Err(given.options.wrong("m", why));
         }
         if n > 16 {
-            return Err(parameters.wrong("n", format!("n={n} is too high a tree; take at most 16 levels")));
+            let why = format!("n={n} is too high a tree; take at most 16 levels");
+            return Err(given.options.wrong("n", why));
         }
         let half = m / 2;
         let mut down = vec![half; n as usize];
         down[n as usize - 1] = m;
         let up = vec![half; n as usize - 1];
-        Ok(Cabled::new(FatTree::new(format!("{m}-port {n}-tree"), &down, &up)?, setting))
+        Ok(FatTree::new(format!("{m}-port {n}-tree"), &down, &up)?)
     }
 }
 
 /// `taperedtree:down=16x8,up=4`.
 pub(crate) struct TaperedTree;
 
-impl Specified for TaperedTree {
+impl Topology for TaperedTree {
     const NAME: &'static str = "taperedtree";
-    const KEYS: &'static [(&'static str, &'static str)] = &[
-        ("down", "children of a switch on each level from below"),
-        ("up", "parents on each level but the top"),
+    const SUMMARY: &'static str = "a tree of switches with any numbers of children and parents";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey::new("down", KeyKind::List, "children of a switch on each level from below").required(),
+        OptionKey::new("up", KeyKind::List, "parents of a switch on each level but the top"),
     ];
-    const REQUIRED: &'static [&'static str] = &["down"];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = FatTree;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
-        parameters.no_sides()?;
-        let down = parameters.list("down", "children of a switch on each level from below")?;
-        let up = if down.len() == 1 {
-            Vec::new()
-        } else {
-            parameters.list("up", "parents of a switch on each level but the top")?
-        };
-        if down.len() > 16 || up.len() + 1 != down.len() {
-            return Err(parameters.wrong(
-                "up",
-                format!("down= has {} levels and up= {}; up= has one less", down.len(), up.len()),
-            ));
+    fn build(given: &TopologyInput<'_>) -> Result<FatTree, Wrong> {
+        let down = given.options.numbers("down");
+        let up = if down.len() == 1 { &[] } else { given.options.numbers("up") };
+        if up.is_empty() && down.len() > 1 {
+            return Err("up= is missing: parents of a switch on each level but the top".to_owned().into());
         }
-        let text = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
-        let name = format!("tapered tree of {} down, {} up", text(&down), text(&up));
-        Ok(Cabled::new(FatTree::new(name, &down, &up)?, setting))
+        if down.len() > 16 || up.len() + 1 != down.len() {
+            let why = format!("down= has {} levels and up= {}; up= has one less", down.len(), up.len());
+            return Err(given.options.wrong("up", why));
+        }
+        let name = format!("tapered tree of {} down, {} up", joined(down), joined(up));
+        Ok(FatTree::new(name, down, up)?)
+    }
+}
+
+/// The gateway is any top switch.
+impl Hops for FatTree {
+    fn endpoints(&self) -> u64 {
+        u64::from(self.endpoints)
+    }
+    #[inline]
+    fn hops(&self, source: u32, destination: u32) -> u32 {
+        if source == destination {
+            return 0;
+        }
+        let apart = |level: &&SwitchLevel| level.reach.split(source).0 != level.reach.split(destination).0;
+        2 + 2 * self.levels.iter().take_while(apart).count() as u32
+    }
+    #[inline]
+    fn hops_out(&self, _: u32) -> u32 {
+        self.levels.len() as u32
+    }
+    #[inline]
+    fn hops_in(&self, _: u32) -> u32 {
+        self.levels.len() as u32
+    }
+    fn least_hops_out(&self) -> u32 {
+        self.levels.len() as u32
+    }
+    fn nearest(&self, _: u32) -> u32 {
+        // Switches with one child bring no endpoints together.
+        2 + 2 * self.levels.iter().take_while(|level| level.reach.divisor() == 1).count() as u32
+    }
+    fn hop_bound(&self) -> u64 {
+        2 * self.levels.len() as u64
+    }
+    fn links(&self) -> u64 {
+        let above = |(below, level): (&SwitchLevel, &SwitchLevel)| {
+            u64::from(level.base - below.base) * u64::from(below.up)
+        };
+        let up: u64 = self.levels.iter().zip(&self.levels[1..]).map(above).sum();
+        u64::from(self.endpoints) + up
+    }
+    fn statistics(&self) -> HopStatistics {
+        let n = u128::from(self.endpoints);
+        // All subtrees are full, so that each endpoint sees the same distances.
+        let (mut sum, mut closer, mut diameter) = (0u128, 1u128, 0);
+        for (level, hops) in self.levels.iter().zip((2u32..).step_by(2)) {
+            let within = u128::from(level.reach.divisor());
+            sum += u128::from(hops) * (within - closer);
+            diameter = if within > closer { hops } else { diameter };
+            closer = within;
+        }
+        let top = Range::constant(self.levels.len() as u32);
+        HopStatistics {
+            diameter,
+            average_hops: if n > 1 { sum as f64 / (n - 1) as f64 } else { 0.0 },
+            to_gateway: top,
+            from_gateway: top,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }
 
@@ -277,5 +339,44 @@ impl Cabling for FatTree {
             (block / (self.levels[top - 1].reach.divisor() / self.levels[level].reach.divisor()), below_top)
         };
         (u64::from(index) * u64::from(parts) / u64::from(count)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OptionValue;
+    use super::super::brute::{HopGraph, check};
+    use super::*;
+
+    /// Returns endpoints and switches as the cables join them; the gateway is the first top switch.
+    fn graph(tree: &FatTree) -> HopGraph {
+        let n = tree.endpoints as usize;
+        let ends = |router: u32| (0..tree.radix()).map(move |port| (router, tree.neighbor(router, port)));
+        let links = (0..tree.routers).flat_map(ends).filter_map(|(router, neighbor)| match neighbor {
+            Neighbor::Endpoint(endpoint) => Some((endpoint as usize, n + router as usize)),
+            Neighbor::Router { router: other, .. } if other > router => {
+                Some((n + router as usize, n + other as usize))
+            }
+            _ => None,
+        });
+        let top = tree.levels.last().map_or(0, |level| level.base);
+        HopGraph::undirected(n + tree.routers as usize, n + top as usize, links)
+    }
+
+    #[test]
+    fn hops_are_shortest_paths_on_its_own_cables() {
+        for (m, n) in [(2, 1), (2, 3), (4, 1), (4, 2), (4, 3), (6, 2)] {
+            let options = [("m", OptionValue::Number(m)), ("n", OptionValue::Number(n))];
+            let tree = TopologyInput::with(&[], &options, MPortTree::build);
+            check(&tree, &graph(&tree), &format!("fattree:m={m},n={n}"));
+        }
+        for (down, up) in
+            [(&[4, 3][..], &[2][..]), (&[3, 2, 4], &[2, 2]), (&[1, 5], &[1]), (&[3, 1, 2], &[1, 3])]
+        {
+            let options =
+                [("down", OptionValue::Numbers(down.to_vec())), ("up", OptionValue::Numbers(up.to_vec()))];
+            let tree = TopologyInput::with(&[], &options, TaperedTree::build);
+            check(&tree, &graph(&tree), &format!("taperedtree:{down:?},{up:?}"));
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Any network, from a file.
 
-use super::{Cabling, Neighbor};
+use super::{
+    Cabled, Cabling, DetailLevel, KeyKind, LinkKind, Neighbor, OptionKey, Sizing, Topology, TopologyInput,
+    Wrong,
+};
 use crate::bandwidth::Bandwidth;
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
-use crate::topology::LinkKind;
 use engine::Span;
 use std::collections::HashMap;
 
@@ -150,23 +150,33 @@ impl GraphReader {
     }
 }
 
-impl Specified for RouterGraph {
+impl RouterGraph {
+    /// Reads the file that an option names.
+    fn read(given: &TopologyInput<'_>) -> Result<(RouterGraph, Vec<LinkKind>), Wrong> {
+        let file = given.options.text("file");
+        let text = engine::text::read(file.as_ref(), engine::text::LIST).map_err(|e| {
+            given.options.wrong("file", format!("the graph file '{file}' cannot be read: {e}"))
+        })?;
+        let read = RouterGraph::parse(&text, given.link.latency, given.link.bandwidth);
+        Ok(read.map_err(|e| format!("{file}, {e}"))?)
+    }
+}
+
+impl Topology for RouterGraph {
     const NAME: &'static str = "graph";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("file", "a file of routers, endpoints and links")];
-    const REQUIRED: &'static [&'static str] = &["file"];
+    const SUMMARY: &'static str = "any routers and links, from a file";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] =
+        &[OptionKey::new("file", KeyKind::Text, "a file of routers, endpoints and links").required()];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = RouterGraph;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<RouterGraph>, Wrong> {
-        parameters.no_sides()?;
-        let file = parameters.text("file").ok_or_else(|| {
-            parameters.wrong("file", "file= is missing: a file of routers, endpoints and links")
-        })?;
-        let text = engine::text::read(file.as_ref(), engine::text::LIST)
-            .map_err(|e| parameters.wrong("file", format!("the graph file '{file}' cannot be read: {e}")))?;
-        let (graph, links) = RouterGraph::parse(&text, setting.link.latency, setting.link.bandwidth)
-            .map_err(|e| format!("{file}, {e}"))?;
-        Ok(Cabled::new(graph, setting).with_links(links))
+    fn build(given: &TopologyInput<'_>) -> Result<RouterGraph, Wrong> {
+        Ok(RouterGraph::read(given)?.0)
+    }
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<RouterGraph>, Wrong> {
+        let (graph, links) = RouterGraph::read(given)?;
+        Ok(Cabled::new(graph, given).with_links(links))
     }
 }
 

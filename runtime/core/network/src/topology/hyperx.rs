@@ -1,9 +1,11 @@
 //! HyperX: a grid whose every line is fully connected.
 
-use super::{Cabling, Neighbor, Paths, pick};
+use super::options::joined;
+use super::{
+    Cabled, Cabling, DetailLevel, KeyKind, Neighbor, OptionKey, Paths, Sizing, Topology, TopologyInput,
+    Wrong, pick,
+};
 use crate::divisor::Divisor;
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient
 /// large-scale networks" (SC 2009), with one link between two routers of a line. A flattened butterfly is one
@@ -57,22 +59,29 @@ impl HyperX {
     }
 }
 
-impl Specified for HyperX {
+impl Topology for HyperX {
     const NAME: &'static str = "hyperx";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("sides", "routers in each dimension, such as 4x4"), ("p", "endpoints of a router (1)")];
+    const SUMMARY: &'static str = "a box of routers whose lines are fully connected";
+    const SIZING: Sizing = Sizing::Sides { default_dimensions: 2 };
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey::new("sides", KeyKind::Size, "routers in each dimension, such as 4x4"),
+        OptionKey::new("p", KeyKind::Number(1, u32::MAX), "endpoints of a router, 1 by default"),
+    ];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = HyperX;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
-        Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting)
-            .with_paths())
+    fn build(given: &TopologyInput<'_>) -> Result<HyperX, Wrong> {
+        Ok(HyperX::new(given.sides, given.options.number("p", 1))?)
+    }
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<HyperX>, Wrong> {
+        Ok(Cabled::new(HyperX::build(given)?, given).with_paths())
     }
 }
 
 impl Cabling for HyperX {
     fn describe(&self) -> String {
-        let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
-        format!("{} HyperX, {} endpoints a router", sides.join("x"), self.concentration.divisor())
+        let sides: Vec<u32> = self.sides.iter().rev().map(|side| side.divisor()).collect();
+        format!("{} HyperX, {} endpoints a router", joined(&sides), self.concentration.divisor())
     }
     fn routers(&self) -> u32 {
         self.routers

@@ -1,6 +1,6 @@
 //! No network: every endpoint reaches every other over no link at all.
 
-use super::{HopStatistics, Method, OptionKey, Options, Range, Sizing, Topology};
+use super::{HopStatistics, Hops, Method, OptionKey, Range, Sizing, Topology, TopologyInput, Wrong};
 
 /// The paper's "None" (Table I: "no network model"): zero hops between all.
 #[derive(Clone, Debug)]
@@ -13,10 +13,15 @@ impl Topology for NoNetwork {
     const SUMMARY: &'static str = "no network: no latency, infinite bandwidth";
     const SIZING: Sizing = Sizing::Count;
     const KEYS: &'static [OptionKey] = &[];
+    const HAS_LINKS: bool = false;
+    type Shape = NoNetwork;
 
-    fn build(sides: &[u32], _: &Options) -> Result<Self, String> {
-        Ok(NoNetwork { endpoints: sides[0] })
+    fn build(given: &TopologyInput<'_>) -> Result<NoNetwork, Wrong> {
+        Ok(NoNetwork { endpoints: given.sides[0] })
     }
+}
+
+impl Hops for NoNetwork {
     fn endpoints(&self) -> u64 {
         u64::from(self.endpoints)
     }

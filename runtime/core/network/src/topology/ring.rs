@@ -1,6 +1,6 @@
 //! A cycle of endpoints, with links one way or both ways (section IV.A.2, figure 2).
 
-use super::{HopStatistics, KeyKind, Method, OptionKey, Options, Range, Sizing, Topology};
+use super::{HopStatistics, Hops, KeyKind, Method, OptionKey, Range, Sizing, Topology, TopologyInput, Wrong};
 
 /// Endpoint `i` has a link to `i + 1`, the last to 0; with `dir=2` the links carry both ways.
 #[derive(Clone, Debug)]
@@ -13,15 +13,19 @@ impl Topology for RingTopology {
     const NAME: &'static str = "ring";
     const SUMMARY: &'static str = "a cycle, links one way (dir=1) or both ways (dir=2)";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [OptionKey] = &[OptionKey {
-        name: "dir",
-        kind: KeyKind::Number(1, 2),
-        meaning: "directions of a link: 1 (upwards only) or 2, the default",
-    }];
+    const KEYS: &'static [OptionKey] = &[OptionKey::new(
+        "dir",
+        KeyKind::Number(1, 2),
+        "directions of a link: 1 (upwards only) or 2, the default",
+    )];
+    type Shape = RingTopology;
 
-    fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
-        Ok(RingTopology { endpoints: sides[0], both_ways: options.number("dir", 2) == 2 })
+    fn build(given: &TopologyInput<'_>) -> Result<RingTopology, Wrong> {
+        Ok(RingTopology { endpoints: given.sides[0], both_ways: given.options.number("dir", 2) == 2 })
     }
+}
+
+impl Hops for RingTopology {
     fn endpoints(&self) -> u64 {
         u64::from(self.endpoints)
     }
@@ -75,10 +79,10 @@ mod tests {
             let size = n as usize;
             let links: Vec<_> = (0..size).map(|i| (i, (i + 1) % size)).collect();
             let both = HopGraph::undirected(size, 0, links.iter().copied());
-            check(&RingTopology::build(&[n], &Options::default()).unwrap(), &both, &format!("ring:{n}"));
+            check(&TopologyInput::with(&[n], &[], RingTopology::build), &both, &format!("ring:{n}"));
             let one = HopGraph { nodes: size, edges: links, gateway: 0 };
-            let options = Options(vec![("dir", OptionValue::Number(1))]);
-            check(&RingTopology::build(&[n], &options).unwrap(), &one, &format!("ring:{n},dir=1"));
+            let ring = TopologyInput::with(&[n], &[("dir", OptionValue::Number(1))], RingTopology::build);
+            check(&ring, &one, &format!("ring:{n},dir=1"));
         }
     }
 }

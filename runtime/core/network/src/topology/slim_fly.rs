@@ -1,9 +1,7 @@
 //! Slim fly: a graph of diameter two with almost the most routers that its degree allows.
 
 use super::field::GaloisField;
-use super::{Cabling, Neighbor};
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
+use super::{Cabling, DetailLevel, KeyKind, Neighbor, OptionKey, Sizing, Topology, TopologyInput, Wrong};
 
 /// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B.
 /// These are the McKay-Miller-Širáň graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2
@@ -57,20 +55,24 @@ impl SlimFly {
     }
 }
 
-impl Specified for SlimFly {
+impl Topology for SlimFly {
     const NAME: &'static str = "slimfly";
-    const KEYS: &'static [(&'static str, &'static str)] =
-        &[("q", "a power of a prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")];
-    const REQUIRED: &'static [&'static str] = &["q"];
+    const SUMMARY: &'static str = "routers at most two links apart, with almost as few links as that takes";
+    const SIZING: Sizing = Sizing::Options;
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey::new("q", KeyKind::Number(1, u32::MAX), "a power of a prime: 2q^2 routers").required(),
+        OptionKey::new(
+            "p",
+            KeyKind::Number(1, u32::MAX),
+            "endpoints of a router, half its links to routers by default",
+        ),
+    ];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = SlimFly;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
-        parameters.no_sides()?;
-        let p = parameters.number("p")?;
-        if p == Some(0) {
-            return Err(parameters.wrong("p", "p=0 is impossible: a router has at least 1 endpoint"));
-        }
-        Ok(Cabled::new(SlimFly::new(parameters.required("q", "a power of a prime")?, p)?, setting))
+    fn build(given: &TopologyInput<'_>) -> Result<SlimFly, Wrong> {
+        let p = Some(given.options.number("p", 0)).filter(|&p| p > 0);
+        Ok(SlimFly::new(given.options.required("q"), p)?)
     }
 }
 

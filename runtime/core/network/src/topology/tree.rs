@@ -1,6 +1,6 @@
 //! A tree of routers with the endpoints at its leaves (section IV.A.6, figure 9).
 
-use super::{HopStatistics, KeyKind, Method, OptionKey, Options, Range, Sizing, Topology};
+use super::{HopStatistics, Hops, KeyKind, Method, OptionKey, Range, Sizing, Topology, TopologyInput, Wrong};
 use crate::divisor::Divisor;
 
 /// All leaves are at one depth, filled from the left; the gateway is the root.
@@ -58,16 +58,17 @@ impl Topology for TreeTopology {
     const NAME: &'static str = "tree";
     const SUMMARY: &'static str = "a tree of routers with the endpoints at its leaves";
     const SIZING: Sizing = Sizing::Count;
-    const KEYS: &'static [OptionKey] = &[OptionKey {
-        name: "degree",
-        kind: KeyKind::Number(2, u32::MAX),
-        meaning: "how many children a router has at most, 2 by default",
-    }];
+    const KEYS: &'static [OptionKey] = &[OptionKey::new(
+        "degree",
+        KeyKind::Number(2, u32::MAX),
+        "how many children a router has at most, 2 by default",
+    )];
+    type Shape = TreeTopology;
 
-    fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
-        let degree = options.number("degree", 2);
+    fn build(given: &TopologyInput<'_>) -> Result<TreeTopology, Wrong> {
+        let (leaves, degree) = (given.sides[0], given.options.number("degree", 2));
         let (mut depth, mut room) = (0, 1u64);
-        while room < u64::from(sides[0]) {
+        while room < u64::from(leaves) {
             room *= u64::from(degree);
             depth += 1;
         }
@@ -76,8 +77,11 @@ impl Topology for TreeTopology {
         } else {
             Climb::Sizes((0..depth).map(|height| Divisor::new(degree.pow(height))).collect())
         };
-        Ok(TreeTopology { leaves: sides[0], degree, depth, climb })
+        Ok(TreeTopology { leaves, degree, depth, climb })
     }
+}
+
+impl Hops for TreeTopology {
     fn endpoints(&self) -> u64 {
         u64::from(self.leaves)
     }
@@ -146,19 +150,19 @@ mod tests {
     fn hops_are_shortest_paths() {
         for degree in [2, 3, 4, 7, 8, 100] {
             for n in (1..=18).chain([27, 28]) {
-                let options = Options(vec![("degree", OptionValue::Number(degree))]);
-                check(
-                    &TreeTopology::build(&[n], &options).unwrap(),
-                    &graph(n as usize, degree as usize),
-                    &format!("tree:{n},degree={degree}"),
+                let tree = TopologyInput::with(
+                    &[n],
+                    &[("degree", OptionValue::Number(degree))],
+                    TreeTopology::build,
                 );
+                check(&tree, &graph(n as usize, degree as usize), &format!("tree:{n},degree={degree}"));
             }
         }
     }
 
     #[test]
     fn the_largest_tree_has_the_papers_diameter() {
-        let tree = TreeTopology::build(&[1 << 31], &Options::default()).unwrap();
+        let tree = TopologyInput::with(&[1 << 31], &[], TreeTopology::build);
         assert_eq!(tree.statistics().diameter, 62, "2 log2(n)");
         assert_eq!(tree.hops(0, (1 << 31) - 1), 62);
     }

@@ -14,8 +14,9 @@ mod bounded;
 mod cache;
 mod lattice;
 mod oracle;
+pub(crate) mod plane;
 
-use super::{HopStatistics, KeyKind, Method, OptionKey, OptionValue, Options, Range, Sizing, Topology};
+use super::{HopStatistics, Hops, KeyKind, Method, OptionKey, Range, Sizing, Topology, TopologyInput, Wrong};
 use cache::PairCache;
 use lattice::Lattice;
 use oracle::Oracle;
@@ -70,6 +71,35 @@ impl Anchors {
 }
 
 impl Twisted {
+    /// Makes the network that the top of this file describes; `bounded` takes the paper's search.
+    fn new(
+        sides: &[u32],
+        wrap: &[bool],
+        degree: u32,
+        jump: &[u32],
+        bounded: bool,
+    ) -> Result<Twisted, String> {
+        let most = if bounded { bounded::MAX_DIMENSIONS } else { lattice::MAX_DIMENSIONS };
+        if sides.len() > most {
+            let search = if bounded { " with search=bounded" } else { "" };
+            return Err(format!(
+                "{} dimensions are more than the {most} that a twisted torus can have{search}",
+                sides.len()
+            ));
+        }
+        let lattice = Lattice::new(sides, wrap, degree, jump);
+        let search = match lattice.endpoints() {
+            n if bounded => SearchMethod::Bounded(Arc::new(PairCache::new(n))),
+            n if n <= MAX_TABULATED => SearchMethod::Table((0..n).map(|_| OnceLock::new()).collect()),
+            n => SearchMethod::Anchors(Arc::new(Anchors {
+                pairs: PairCache::new(n),
+                searches: AtomicU32::new(0),
+                tables: OnceLock::new(),
+            })),
+        };
+        Ok(Twisted { lattice, search })
+    }
+
     fn row(&self, source: u32) -> Box<[u16]> {
         self.lattice.distances(source).into_iter().map(|hops| hops as u16).collect()
     }
@@ -105,59 +135,44 @@ impl Topology for Twisted {
     const SUMMARY: &'static str = "a torus whose wrapping links are shifted in another dimension";
     const SIZING: Sizing = Sizing::Sides { default_dimensions: 3 };
     const KEYS: &'static [OptionKey] = &[
-        OptionKey {
-            name: "wrap",
-            kind: KeyKind::Bits,
-            meaning: "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by \
-                default",
-        },
-        OptionKey {
-            name: "degree",
-            kind: KeyKind::Number(0, u32::MAX),
-            meaning: "how many dimensions further a wrapping link is shifted, 1 by default",
-        },
-        OptionKey {
-            name: "jump",
-            kind: KeyKind::PerDimension,
-            meaning: "for each dimension how many places its wrapping link is shifted, as in jump=1x2x3; all \
-                1 by default",
-        },
-        OptionKey {
-            name: "search",
-            kind: KeyKind::Word(&["exact", "bounded"]),
-            meaning: "exact for shortest paths, the default, or bounded for those that traverse each \
-                dimension at most once",
-        },
+        OptionKey::new(
+            "wrap",
+            KeyKind::Bits,
+            "for each dimension 1 if its ends are joined and 0 if not, as in wrap=101; all 1 by default",
+        ),
+        OptionKey::new(
+            "degree",
+            KeyKind::Number(0, u32::MAX),
+            "how many dimensions further a wrapping link is shifted, 1 by default",
+        ),
+        OptionKey::new(
+            "jump",
+            KeyKind::PerDimension,
+            "for each dimension how many places its wrapping link is shifted, as in jump=1x2x3; all 1 by \
+             default",
+        ),
+        OptionKey::new(
+            "search",
+            KeyKind::Word(&["exact", "bounded"]),
+            "exact for shortest paths, the default, or bounded for those that traverse each dimension at \
+             most once",
+        ),
     ];
+    type Shape = Twisted;
 
-    fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
+    fn build(given: &TopologyInput<'_>) -> Result<Twisted, Wrong> {
+        let (sides, options) = (given.sides, given.options);
         let wrap = options.bits("wrap", sides.len(), true);
-        let jump = if let Some(OptionValue::PerDimension(jump)) = options.get("jump") {
-            jump.clone()
-        } else {
-            vec![1; sides.len()]
+        let jump = match options.numbers("jump") {
+            [] => vec![1; sides.len()],
+            jump => jump.to_vec(),
         };
-        let bounded = options.get("search") == Some(&OptionValue::Word("bounded"));
-        let most = if bounded { bounded::MAX_DIMENSIONS } else { lattice::MAX_DIMENSIONS };
-        if sides.len() > most {
-            let search = if bounded { " with search=bounded" } else { "" };
-            return Err(format!(
-                "{} dimensions are more than the {most} that a twisted torus can have{search}",
-                sides.len()
-            ));
-        }
-        let lattice = Lattice::new(sides, &wrap, options.number("degree", 1), &jump);
-        let search = match lattice.endpoints() {
-            n if bounded => SearchMethod::Bounded(Arc::new(PairCache::new(n))),
-            n if n <= MAX_TABULATED => SearchMethod::Table((0..n).map(|_| OnceLock::new()).collect()),
-            n => SearchMethod::Anchors(Arc::new(Anchors {
-                pairs: PairCache::new(n),
-                searches: AtomicU32::new(0),
-                tables: OnceLock::new(),
-            })),
-        };
-        Ok(Twisted { lattice, search })
+        let bounded = options.word("search") == Some("bounded");
+        Ok(Twisted::new(sides, &wrap, options.number("degree", 1), &jump, bounded)?)
     }
+}
+
+impl Hops for Twisted {
     fn endpoints(&self) -> u64 {
         self.lattice.endpoints()
     }
@@ -217,6 +232,7 @@ impl Topology for Twisted {
 
 #[cfg(test)]
 mod tests {
+    use super::super::OptionValue;
     use super::super::brute::{HopGraph, box_links, check, coordinates, node};
     use super::*;
     use proptest::prelude::*;
@@ -240,13 +256,13 @@ mod tests {
     }
 
     fn twisted(sides: &[u32], wrap: &[bool], degree: u32, jump: &[u32], search: &'static str) -> Twisted {
-        let options = vec![
+        let options = [
             ("wrap", OptionValue::Bits(wrap.to_vec())),
             ("degree", OptionValue::Number(degree)),
-            ("jump", OptionValue::PerDimension(jump.to_vec())),
+            ("jump", OptionValue::Numbers(jump.to_vec())),
             ("search", OptionValue::Word(search)),
         ];
-        Twisted::build(sides, &Options(options)).unwrap()
+        TopologyInput::with(sides, &options, Twisted::build)
     }
 
     /// Checks all three searches against the graph.
@@ -308,7 +324,7 @@ mod tests {
 
     #[test]
     fn without_jumps_it_is_the_torus() {
-        let torus = super::super::torus::Torus::build(&[5, 4, 3], &Options::default()).unwrap();
+        let torus = TopologyInput::with(&[5, 4, 3], &[], super::super::torus::Torus::build);
         let twisted = twisted(&[5, 4, 3], &[true; 3], 1, &[0; 3], "exact");
         let bounded = self::twisted(&[5, 4, 3], &[true; 3], 1, &[0; 3], "bounded");
         for (a, b) in (0..60).flat_map(|a| (0..60).map(move |b| (a, b))) {

@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
-use crate::topology::packet_torus::{PacketTorus, dimension_order};
+use crate::topology::torus::Torus;
 use std::sync::Arc;
 
 /// Duato's protocol with virtual channel 0 as the escape ("A new theory of deadlock-free adaptive routing in
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// An adaptive channel is taken only with its credit in hand, so that nothing is ever waited for but the
 /// escape or a link.
 pub(crate) struct AdaptiveMinimal {
-    torus: Arc<PacketTorus>,
+    torus: Arc<Torus>,
 }
 
 impl AdaptiveMinimal {
-    pub(crate) fn new(torus: Arc<PacketTorus>) -> Self {
+    pub(crate) fn new(torus: Arc<Torus>) -> Self {
         AdaptiveMinimal { torus }
     }
 }
@@ -60,7 +60,7 @@ impl Routing for AdaptiveMinimal {
         if let Some((_, port)) = best {
             return Hop { port, lanes: (1, here.lanes as u8), bubble: false, reserve: true };
         }
-        let port = dimension_order(&self.torus, here.router, home, packet.hash).unwrap_or(eject);
+        let port = self.torus.dimension_order(here.router, home, packet.hash).unwrap_or(eject);
         let continues = here.input == port ^ 1 && packet.lane == 0;
         Hop {
             port,

@@ -2,7 +2,7 @@
 
 use super::{Here, Hop, Routing, share};
 use crate::packet::port::Packet;
-use crate::topology::packet_torus::{PacketTorus, dimension_order};
+use crate::topology::torus::Torus;
 use std::sync::Arc;
 
 /// Rule that keeps the rings of a torus from filling up.
@@ -21,13 +21,13 @@ pub(crate) enum RingRule {
 
 /// Dimension order, the shorter way around each ring, ties by hash.
 pub(crate) struct DimensionOrder {
-    torus: Arc<PacketTorus>,
+    torus: Arc<Torus>,
     rule: RingRule,
     has_rings: bool,
 }
 
 impl DimensionOrder {
-    pub(crate) fn new(torus: Arc<PacketTorus>, rule: RingRule) -> Self {
+    pub(crate) fn new(torus: Arc<Torus>, rule: RingRule) -> Self {
         let has_rings = (0..torus.dimensions()).any(|d| torus.is_ring(d));
         DimensionOrder { torus, rule, has_rings }
     }
@@ -53,7 +53,7 @@ impl Routing for DimensionOrder {
             return Hop::eject(port);
         }
         // The tie is broken once: halfway around, both ways stay equally long only until the first step.
-        let port = dimension_order(&self.torus, here.router, home, packet.hash).unwrap_or(port);
+        let port = self.torus.dimension_order(here.router, home, packet.hash).unwrap_or(port);
         let all = (0, here.lanes as u8);
         if !self.torus.is_ring((port / 2) as usize) {
             return Hop::by(port, all);

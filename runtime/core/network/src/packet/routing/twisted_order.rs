@@ -3,7 +3,7 @@
 use super::{Here, Hop, Routing};
 use crate::packet::port::Packet;
 use crate::topology::Cabling;
-use crate::topology::twisted_torus::TwistedTorus;
+use crate::topology::twisted::plane::TwistedTorus;
 use std::sync::Arc;
 
 /// Dimension order on shortest paths. The links of one direction form rings (longer than a side where the

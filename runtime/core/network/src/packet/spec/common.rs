@@ -1,13 +1,13 @@
 //! The options that every packet network understands.
 
-use super::parameters::{KeyedValues, Wrong};
+use super::parameters::KeyedValues;
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::packet::fabric::{Classes, Switching, Worm};
 use crate::packet::flow::{FlowOptions, SizeFactors};
 use crate::rails::RailSettings;
 use crate::spec::{MAX_INTERFACES, Rail, did_you_mean, nearest};
-use crate::topology::LinkKind;
+use crate::topology::{LinkKind, Wrong};
 use engine::Span;
 
 /// Parameters that every topology accepts.
@@ -49,7 +49,6 @@ const KEYS_OF_FLOWS: [&str; 19] = [
 ];
 /// Keys that mean nothing to packets.
 const KEYS_OF_FLOWS_ALONE: [&str; 6] = ["flowmin", "window", "share", "core", "bfactor", "lfactor"];
-const KEYS_OF_PACKETS: [&str; 1] = ["rings"];
 
 /// Keys that every topology understands, with what they mean.
 pub const COMMON_KEYS: [(&str, &str); 36] = [
@@ -188,12 +187,8 @@ fn flow_options(parameters: &KeyedValues) -> Result<Option<FlowOptions>, Wrong> 
         Some("flow") => {
             let of_packets =
                 COMMON_KEYS.iter().map(|(key, _)| *key).filter(|key| !KEYS_OF_FLOWS.contains(key));
-            if let Some(key) = of_packets.chain(KEYS_OF_PACKETS).find(|key| parameters.text(key).is_some()) {
-                let why = format!(
-                    "{key}=... is for packets; level=flow has neither packets nor buffers, so leave {key}= \
-                     out or take level=packet"
-                );
-                return Err(parameters.wrong(key, why));
+            if let Some(key) = of_packets.into_iter().find(|key| parameters.text(key).is_some()) {
+                return Err(parameters.wrong(key, no_flow_has(key)));
             }
             flow_rules(parameters).map(Some)
         }
@@ -203,6 +198,14 @@ fn flow_options(parameters: &KeyedValues) -> Result<Option<FlowOptions>, Wrong> 
             Err(parameters.wrong("level", why))
         }
     }
+}
+
+/// Returns the sentence on a key that networks of flows do not have.
+pub(super) fn no_flow_has(key: &str) -> String {
+    format!(
+        "{key}=... is for packets; level=flow has neither packets nor buffers, so leave {key}= out or take \
+         level=packet"
+    )
 }
 
 /// Reads the rules of flows.

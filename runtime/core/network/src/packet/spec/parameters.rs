@@ -1,24 +1,13 @@
 //! The options of a packet network's specification.
 
+use super::COMMON_KEYS;
 use crate::bandwidth::Bandwidth;
 use crate::machine::{MachineError, MachineText};
 use crate::spec::did_you_mean;
-use crate::spec::text::{Item, Level, Piece};
+use crate::spec::text::Item;
+use crate::topology::{OptionKey, Wrong};
 use engine::Span;
 use std::collections::BTreeMap;
-
-/// An error in a specification: a sentence, and the position of the wrong part if it is not the whole.
-#[derive(Clone, Debug)]
-pub(crate) struct Wrong {
-    at: Option<usize>,
-    sentence: String,
-}
-
-impl From<String> for Wrong {
-    fn from(sentence: String) -> Wrong {
-        Wrong { at: None, sentence }
-    }
-}
 
 /// A value and its offset in the text.
 #[derive(Clone, Debug)]
@@ -27,37 +16,36 @@ struct GivenValue {
     at: usize,
 }
 
-/// Keys with their values; a size such as `8x8` may stand first without a key.
+/// Keys with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyedValues {
     source: MachineText,
     values: Vec<(&'static str, GivenValue)>,
-    size: Option<GivenValue>,
 }
 
 impl PartialEq for KeyedValues {
     /// In whatever order, and whatever they were read from.
     fn eq(&self, other: &KeyedValues) -> bool {
         fn texts(this: &KeyedValues) -> BTreeMap<&str, &str> {
-            let size = this.size.iter().map(|size| ("", size.text.as_str()));
-            size.chain(this.values.iter().map(|(key, given)| (*key, given.text.as_str()))).collect()
+            this.values.iter().map(|(key, given)| (*key, given.text.as_str())).collect()
         }
         texts(self) == texts(other)
     }
 }
 
 impl KeyedValues {
-    /// Every key must be in `known`, and appear once.
+    /// Every key must be one of `COMMON_KEYS`, and appear once. `own` are the network's beside them.
     pub(super) fn read(
-        level: &Level<'_>,
+        network: &str,
+        items: &[Item<'_>],
         source: MachineText,
-        known: &[&'static str],
+        own: &[OptionKey],
     ) -> Result<KeyedValues, MachineError> {
-        let given = |piece: Piece<'_>| GivenValue { text: piece.text.to_owned(), at: piece.at };
-        let mut this = KeyedValues { source, values: Vec::new(), size: level.size.map(given) };
-        for &Item { name, value } in &level.items {
-            let network = level.name.text;
-            let Some(key) = known.iter().find(|&&key| key == name.text) else {
+        let mut this = KeyedValues { source, values: Vec::new() };
+        for &Item { name, value } in items {
+            let Some((key, _)) = COMMON_KEYS.iter().find(|(key, _)| *key == name.text) else {
+                let known = COMMON_KEYS.iter().map(|(key, _)| *key).chain(own.iter().map(|key| key.name));
+                let known: Vec<&str> = known.collect();
                 let meant = did_you_mean(name.text, known.iter().copied());
                 let why = format!(
                     "'{}' is not an option of '{network}'; its options are: {}{meant}",
@@ -69,7 +57,7 @@ impl KeyedValues {
             if this.text(key).is_some() {
                 return Err(this.source.error(name.at, format!("'{key}' is given twice for '{network}'")));
             }
-            this.values.push((key, given(value)));
+            this.values.push((key, GivenValue { text: value.text.to_owned(), at: value.at }));
         }
         Ok(this)
     }
@@ -103,34 +91,6 @@ impl KeyedValues {
         self.text(key).map(parse).transpose()
     }
 
-    /// Refuses a network of this name without the keys that are `required`, and names all of them. `keys` has
-    /// their meanings.
-    pub(super) fn check_required(
-        &self,
-        name: &str,
-        keys: &[(&str, &str)],
-        required: &[&str],
-    ) -> Result<(), Wrong> {
-        let meaning =
-            |key: &str| keys.iter().find(|(name, _)| *name == key).map_or("", |(_, meaning)| meaning);
-        let missing = required.iter().filter(|key| self.text(key).is_none());
-        let missing: Vec<String> = missing.map(|key| format!("{key}= ({})", meaning(key))).collect();
-        match &missing[..] {
-            [] => Ok(()),
-            [one] => Err(format!("'{name}' needs {one}").into()),
-            [most @ .., last] => Err(format!("'{name}' needs {} and {last}", most.join(", ")).into()),
-        }
-    }
-
-    /// Returns a number that must be there and at least 1.
-    pub(crate) fn required(&self, key: &str, what: &str) -> Result<u32, Wrong> {
-        match self.number(key)? {
-            None => Err(self.wrong(key, format!("{key}= is missing: {what}"))),
-            Some(0) => Err(self.wrong(key, format!("{key}=0 is impossible: {what}, at least 1"))),
-            Some(number) => Ok(number),
-        }
-    }
-
     /// Returns a number that is at least 1 if it is there.
     pub(crate) fn positive(&self, key: &str, default: u32) -> Result<u32, Wrong> {
         match self.number(key)? {
@@ -160,44 +120,6 @@ impl KeyedValues {
             .ok()
             .filter(|&b| b >= least && b < 1 << 31)
             .ok_or_else(|| self.wrong(key, format!("{key}={text} is not between {least} and 2^31 bytes")))
-    }
-
-    /// Returns the sides, such as `8x8x4`: first without a key, or as `sides=`.
-    pub(crate) fn sides(&self) -> Result<Vec<u32>, Wrong> {
-        let given = self.given("sides").or(self.size.as_ref());
-        let GivenValue { text, at } =
-            given.ok_or_else(|| "the sides are missing; write for example torus:8x8x4".to_owned())?;
-        let error = || Wrong {
-            at: Some(*at),
-            sentence: format!("'{text}' is not a list of sides such as 8x8x4, each from 1 to 16777216"),
-        };
-        let sides: Vec<u32> =
-            text.split('x').map(|side| side.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
-        if sides.iter().any(|&s| s == 0 || s > 1 << 24) || sides.len() > 16 {
-            Err(error())
-        } else {
-            Ok(sides)
-        }
-    }
-
-    /// Returns a list such as `16x8`.
-    pub(crate) fn list(&self, key: &str, what: &str) -> Result<Vec<u32>, Wrong> {
-        let text = self.text(key).ok_or_else(|| self.wrong(key, format!("{key}= is missing: {what}")))?;
-        let error = || self.wrong(key, format!("{key}={text} is not a list such as 16x8: {what}"));
-        let list: Vec<u32> =
-            text.split('x').map(|n| n.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
-        if list.iter().any(|&n| n == 0 || n > 1 << 20) { Err(error()) } else { Ok(list) }
-    }
-
-    /// Refuses sides where a topology has none.
-    pub(crate) fn no_sides(&self) -> Result<(), Wrong> {
-        match &self.size {
-            None => Ok(()),
-            Some(GivenValue { text, at }) => Err(Wrong {
-                at: Some(*at),
-                sentence: format!("'{text}' is not key=value; this topology has no sides"),
-            }),
-        }
     }
 }
 

@@ -21,7 +21,7 @@ fn impossible_networks_say_why() {
         ("fattree:m=7,n=3", "m=7 is impossible: half of a switch's ports go up, so m is even"),
         ("fattree:m=8", "'fattree' needs n= (levels of switches)"),
         ("mesh:4x4,nicq=lifo", "nicq=lifo is neither rr"),
-        ("fattree:m=8,n=0", "n=0 is impossible"),
+        ("fattree:m=8,n=0", "expected a number of at least 1, but found '0' (n: levels of switches)"),
         ("fattree:m=8,n=3,b=0Gbps", "zero bandwidth"),
         ("fattree:m=8,n=3,x=1", "'x' is not an option of 'fattree'"),
         ("fattree:m=8,n=3,m=4", "'m' is given twice"),
@@ -32,8 +32,10 @@ fn impossible_networks_say_why() {
         ("slimfly:q=12", "power of a prime"),
         ("slimfly:q=2", "power of a prime"),
         ("slimfly:q=401", "power of a prime"),
-        ("torus:8x0", "is not a list of sides"),
-        ("torus", "the sides are missing"),
+        ("taperedtree:down=16x8", "up= is missing"),
+        ("taperedtree:down=16x8,up=4x2", "up= has one less"),
+        ("torus:8x0", "a size cannot be 0"),
+        ("torus:8x", "expected a size, but found ''"),
         ("torus:4x4,buf=4KiB", "cannot hold the two packets"),
         ("mesh:4x4,buf=1KiB", "cannot hold one packet"),
         ("mesh:4x4,routing=ecmp", "'ecmp' is not a routing for mesh; take one of dor, adaptive, minimal"),
@@ -68,6 +70,8 @@ fn impossible_networks_say_why() {
         let error = error(spec);
         assert!(error.contains(why), "{spec}: {error}");
     }
+    let open = parse("torus:4xn").unwrap().fabric(None).err().unwrap().to_string();
+    assert!(open.contains("the size of 'torus' comes from the number of ranks"), "{open}");
     let few = parse("torus:4x4").unwrap().build(17).err().unwrap().to_string();
     assert!(few.contains("has 16 endpoints, too few for 17"), "{few}");
 }

@@ -108,7 +108,9 @@ fn grids_have_the_degree_diameter_and_bisection_of_theory() {
 
 #[test]
 fn a_specification_places_endpoints_where_the_formula_does() {
-    for grid in ["torus:2x3x5", "mesh:4x3x2", "torus:6x2", "mesh:1x5x3", "torus:3x1x4x2"] {
+    for grid in
+        ["torus:2x3x5", "mesh:4x3x2", "torus:6x2", "mesh:1x5x3", "torus:3x1x4x2", "torus:4x5x3,wrap=010"]
+    {
         let packets = fabric(grid);
         let formula = crate::analytic::tests::network(grid, 1);
         let n = packets.topology.endpoints();
@@ -125,6 +127,22 @@ fn a_specification_places_endpoints_where_the_formula_does() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn sizes_are_read_as_by_formula() {
+    for (specification, ranks, endpoints) in [
+        ("torus:4xn", 10, 12),
+        ("torus:2d,p=2", 32, 32),
+        ("mesh", 9, 9),
+        ("hyperx:3xn,p=2", 13, 18),
+        ("star:16", 3, 16),
+        ("star:n=16", 3, 16),
+        ("star", 5, 5),
+    ] {
+        let fabric = parse(specification).unwrap().fabric(Some(ranks)).unwrap();
+        assert_eq!(fabric.topology.endpoints(), endpoints, "{specification} for {ranks}");
     }
 }
 

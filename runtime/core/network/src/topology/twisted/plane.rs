@@ -1,8 +1,10 @@
-//! The twisted torus: a two-dimensional torus whose wrap-around in one dimension shifts the other.
+//! A twisted torus of two dimensions, of which the first one's wrapping links alone are shifted: its routers,
+//! cables and routes.
 
-use super::{Cabling, Neighbor, Paths};
-use crate::packet::spec::parameters::{KeyedValues, Wrong};
-use crate::packet::spec::specified::{Cabled, Setting, Specified};
+use super::super::{
+    Cabled, Cabling, DetailLevel, KeyKind, Neighbor, OptionKey, Paths, Sizing, Topology, TopologyInput, Wrong,
+};
+use super::Twisted;
 
 /// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara
 /// et al., "Twisted torus topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a
@@ -74,23 +76,39 @@ impl TwistedTorus {
     }
 }
 
-impl Specified for TwistedTorus {
+impl Topology for TwistedTorus {
     const NAME: &'static str = "twistedtorus";
-    const KEYS: &'static [(&'static str, &'static str)] = &[
-        ("sides", "columns x rows"),
-        ("twist", "rows that the last column's links go up"),
-        ("p", "endpoints of a router (1)"),
+    const SUMMARY: &'static str = "a torus of two dimensions, the first one's wrapping links shifted";
+    const SIZING: Sizing = Sizing::Sides { default_dimensions: 2 };
+    const KEYS: &'static [OptionKey] = &[
+        OptionKey::new("sides", KeyKind::Size, "columns x rows"),
+        OptionKey::new(
+            "twist",
+            KeyKind::Number(0, u32::MAX),
+            "rows that the last column's links go up, half of them by default",
+        ),
+        OptionKey::new("p", KeyKind::Number(1, u32::MAX), "endpoints of a router, 1 by default").of_routers(),
     ];
+    const LEVEL: DetailLevel = DetailLevel::Packet;
     type Shape = TwistedTorus;
 
-    fn cable(parameters: &KeyedValues, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
-        let sides = parameters.sides()?;
-        let [width, height] = sides[..] else {
+    fn build(given: &TopologyInput<'_>) -> Result<TwistedTorus, Wrong> {
+        let &[width, height] = given.sides else {
             return Err("a twisted torus has two sides, such as 8x4".to_owned().into());
         };
-        let twist = parameters.number("twist")?.unwrap_or(height / 2);
-        Ok(Cabled::new(TwistedTorus::new(width, height, twist, parameters.positive("p", 1)?)?, setting)
-            .with_paths())
+        let twist = given.options.number("twist", height / 2);
+        Ok(TwistedTorus::new(width, height, twist, given.options.number("p", 1))?)
+    }
+    fn cable(given: &TopologyInput<'_>) -> Result<Cabled<TwistedTorus>, Wrong> {
+        Ok(Cabled::new(TwistedTorus::build(given)?, given).with_paths())
+    }
+}
+
+impl TwistedTorus {
+    /// Returns what formulas compute the hops of: the same network without its cables.
+    pub(crate) fn formula(given: &TopologyInput<'_>) -> Result<Twisted, Wrong> {
+        let torus = TwistedTorus::build(given)?;
+        Ok(Twisted::new(given.sides, &[true; 2], 1, &[torus.twist, 0], false)?)
     }
 }
 
@@ -140,5 +158,27 @@ impl Paths for TwistedTorus {
             .map(|&(x, y)| u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs()))
             .max()
             .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Hops;
+    use super::super::super::OptionValue;
+    use super::*;
+
+    #[test]
+    fn its_routes_are_as_long_as_the_formulas_hops() {
+        for (sides, twist) in [([3, 3], 1), ([4, 6], 2), ([8, 4], 0), ([5, 7], 6), ([8, 16], 8), ([6, 3], 2)]
+        {
+            let options = [("twist", OptionValue::Number(twist))];
+            let routers = TopologyInput::with(&sides, &options, TwistedTorus::build);
+            let formula = TopologyInput::with(&sides, &options, TwistedTorus::formula);
+            assert_eq!(u64::from(routers.routers()), Hops::endpoints(&formula));
+            for (a, b) in (0..routers.routers()).flat_map(|a| (0..routers.routers()).map(move |b| (a, b))) {
+                let hops = formula.hops(a, b);
+                assert_eq!(routers.distance(a, b), hops, "{sides:?},twist={twist}: {a} to {b}");
+            }
+        }
     }
 }

@@ -83,7 +83,8 @@ fn report_file(matches: &ArgMatches) -> Result<Option<String>, Failure> {
     }
     let refusal = match matches.get_one::<PathBuf>("json") {
         _ if given("csv") => {
-            "--csv is for the table of --on and the times of --runs; of one run give --report FILE.json, and              then `xsim report FILE.json --csv FILE`"
+            "--csv is for the table of --on and the times of --runs; of one run give --report FILE.json, \
+             and then `xsim report FILE.json --csv FILE`"
         }
         None => return Ok(None),
         Some(_) if given("report") => "--json=FILE and --report FILE are the same for one run: give one",

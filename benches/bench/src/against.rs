@@ -33,7 +33,7 @@ const OPERATIONS: [(&str, u32, u32, &str); 23] = [
     ("exchange", 1024, 1000, "-xsim-compute measured"),
     ("switches", 16_384, 50, ""),
 ];
-/// What runs on two processes of MPICH.
+/// Runs on two processes of MPICH: program, words, ranks.
 const ON_TWO: [(&str, &str, u32); 3] = [
     ("patterns", "stencil 10", 65_536),
     ("operations", "allreduce 10", 1_000_000),

@@ -158,7 +158,7 @@ fn with_tag(goal: &str, tag: &str, first: usize) -> String {
     kept
 }
 
-/// What a message and a rank of a walk cost.
+/// Measures a message and a rank of a walk.
 fn messages(lab: &Lab, quick: bool, rows: &mut Vec<Row>) -> Result<(), String> {
     let (ranks, runs) = if quick { (8000, 1) } else { (1_000_000, 3) };
     let nothing = lab.scratch("nothing.aspen");
@@ -242,15 +242,14 @@ fn parsing(lab: &Lab, quick: bool) -> Result<Row, String> {
             kernels,
             "  kernel k{k}(param x) {{\n    iterate [x] {{\n      execute [n^2] \"block {k}\" {{\n        \
              loads [7 * n] of size [8] as stride(2)\n        flops [2 * p{k} + x * n^3] as dp, simd\n      \
-             }}\n    }}\n    if (p{k} > 50 and x < 3) {{ execute {{ flops [n] }} }} else {{ execute {{ comm [n] \
-             of size [8] as nn3d, face }} }}\n  }}"
+             }}\n    }}\n    if (p{k} > 50 and x < 3) {{ execute {{ flops [n] }} }} else {{ execute {{ \
+             comm [n] of size [8] as nn3d, face }} }}\n  }}"
         );
         let _ = writeln!(calls, "    call k{k}({})", k % 5);
         k += 1;
     }
-    let text = format!(
-        "model page {{\n  param n = 100\n  param p0 = n\n{parameters}{kernels}  kernel main {{\n{calls}  }}\n}}\n"
-    );
+    let body = format!("{parameters}{kernels}  kernel main {{\n{calls}  }}\n");
+    let text = format!("model page {{\n  param n = 100\n  param p0 = n\n{body}}}\n");
     let page = lab.scratch("page.aspen");
     std::fs::write(&page, &text).map_err(|why| format!("'{}': {why}", page.display()))?;
     let cost = lab.least(if quick { 3 } else { 15 }, &lab.xsim("aspen eval").arg(&page))?;

@@ -95,9 +95,9 @@ enum Bench {
         #[arg(default_value_t = 50_000)]
         ranks: u32,
     },
-    /// What traces, profiles, replays and timelines cost.
+    /// Traces, profiles, replays and timelines.
     Traces {
-        /// What of them.
+        /// One of them.
         #[command(subcommand)]
         part: traces::Part,
     },

@@ -54,7 +54,7 @@ impl Invocation {
     }
 }
 
-/// What a command took, its children included.
+/// Time and memory of a command, its children included.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Processor time, user and system, in seconds.

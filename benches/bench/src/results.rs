@@ -59,7 +59,7 @@ fn with_thousands(number: u64) -> String {
         .collect()
 }
 
-/// What a bench found.
+/// Rows of a bench.
 pub struct Results {
     name: &'static str,
     rows: Vec<Row>,

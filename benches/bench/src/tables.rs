@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `rows R, columns C, cells V (A)` has a row for each value of `R`, a column for each of `C`, and in each
-//! cell `V` with the aim `A` behind it in parentheses. `columns A, B, ...` alone has a row for each row of the
-//! results. A line on the machine, the commit and the date follows the table.
+//! cell `V` with the aim `A` behind it in parentheses. `columns A, B, ...` alone has a row for each row of
+//! the results. A line on the machine, the commit and the date follows the table.
 
 use crate::results::shown;
 use serde_json::Value;
@@ -153,14 +153,21 @@ mod tests {
     use serde_json::json;
 
     fn results(name: &str) -> Result<Value, String> {
-        (name == "messages").then(|| json!({
-            "circumstances": { "processor": "EPYC", "cores": "2 cores", "load": "load 0.1", "commit": "abc", "date": "2026-11-29" },
-            "rows": [
-                { "pattern": "ring", "ranks": 64, "us": 0.04, "at most": 0.05 },
-                { "pattern": "any", "ranks": 64, "us": 0.12, "at most": null },
-                { "pattern": "ring", "ranks": 1_000_000, "us": 0.05, "at most": 0.1 },
-            ]
-        })).ok_or_else(|| format!("no results of {name}"))
+        (name == "messages")
+            .then(|| {
+                json!({
+                    "circumstances": {
+                        "processor": "EPYC", "cores": "2 cores", "load": "load 0.1", "commit": "abc",
+                        "date": "2026-11-29"
+                    },
+                    "rows": [
+                        { "pattern": "ring", "ranks": 64, "us": 0.04, "at most": 0.05 },
+                        { "pattern": "any", "ranks": 64, "us": 0.12, "at most": null },
+                        { "pattern": "ring", "ranks": 1_000_000, "us": 0.05, "at most": 0.1 },
+                    ]
+                })
+            })
+            .ok_or_else(|| format!("no results of {name}"))
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const MACHINE: &str = "star:l=1us,b=10Gbps";
 const RUNS: u32 = 3;
 
-/// What is measured of traces.
+/// Parts that are measured.
 #[derive(Subcommand)]
 pub enum Part {
     /// A recorded and a profiled call, at 1,024 ranks.

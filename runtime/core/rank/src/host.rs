@@ -72,7 +72,7 @@ pub struct MeasuredInterval {
     pub span: Span,
     /// `true` if another process ran meanwhile: some of the CPU time may be that one's doing.
     pub preempted: bool,
-    /// What else passed between the readings that it lies between: a brief call before it, and a reading.
+    /// The rest of the time between the readings that it lies between: a brief call before it, and a reading.
     // An interruption that meets these seems to be the interval's too.
     pub beside: Span,
 }

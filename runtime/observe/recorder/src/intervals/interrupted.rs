@@ -20,8 +20,8 @@ const MAX_LIKELIHOOD: f64 = 0.1;
 const MAX_AFTERMATH_PS: u64 = 150_000_000;
 /// Interruptions that are believed in for each that is expected: they come in bursts.
 const BELIEVED: f64 = 6.0;
-/// Long intervals of a pair, or of a rank, for each interruption that is expected, and beyond those: with more
-/// the program makes them long.
+/// Long intervals of a pair, or of a rank, for each interruption that is expected, and beyond those: with
+/// more the program makes them long.
 const MAX_EXPECTED: f64 = 3.0;
 const MAX_CHANCE: f64 = 3.0;
 /// Interruptions that meet intervals of a pair one after the other.
@@ -75,7 +75,7 @@ pub(super) struct RecentIntervals {
     count: u64,
     /// Intervals so far that were as long as if one had come.
     long: u64,
-    /// Those among the last ones, in a row.
+    /// Long intervals in a row until now.
     long_in_a_row: u32,
     /// Time of all intervals so far and of what was beside them, of long ones as much as was usual then.
     usual_ps: u64,
@@ -127,8 +127,8 @@ struct OfRank {
 }
 
 impl Interruptions {
-    /// Expects interruptions at a rate, of a median and of a least length of host time, of which one second is
-    /// `factor` virtual ones.
+    /// Expects interruptions at a rate, of a median and of a least length of host time, of which one second
+    /// is `factor` virtual ones.
     pub fn new(per_second: f64, median: Span, least: Span, factor: f64) -> Interruptions {
         let of_run = InterruptedIntervals {
             per_second: per_second / factor,

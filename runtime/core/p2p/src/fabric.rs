@@ -25,6 +25,16 @@ pub enum Departure {
     Own,
 }
 
+/// Returns the position, among all that leave from a rank at one time, of the message that its process
+/// launches as the `launched`-th.
+fn sequence(departure: Departure, to: u32, launched: u64) -> u64 {
+    let number = match departure {
+        Departure::Answer | Departure::Acknowledgement => u64::from(to) << 31 | launched & (u64::MAX >> 33),
+        Departure::Payload | Departure::Own => launched,
+    };
+    (departure as u64) << 62 | number
+}
+
 /// The simulated network, and what waits for it or is under way in it.
 pub struct Fabric {
     wire: Wire,
@@ -149,13 +159,7 @@ impl Fabric {
     // on the processes that they come from.
     pub fn next_key(&mut self, from: u32, to: u32, at: Time, departure: Departure) -> EventKey {
         self.launched += 1;
-        let number = match departure {
-            Departure::Answer | Departure::Acknowledgement => {
-                u64::from(to) << 31 | self.launched & (u64::MAX >> 33)
-            }
-            Departure::Payload | Departure::Own => self.launched,
-        };
-        EventKey { time: at, source: from, sequence: (departure as u64) << 62 | number }
+        EventKey { time: at, source: from, sequence: sequence(departure, to, self.launched) }
     }
     /// Returns the key of the payload whose request to send had the number `sequence` of its rank `from`. It
     /// leaves at `at`.
@@ -269,5 +273,21 @@ impl Fabric {
     pub fn reach(&self, (leaving, event): (Time, Time)) -> Time {
         let way = if self.staying == 0 { self.wire.way_back() } else { Span::ZERO };
         leaving.saturating_add(way).min(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_one_time_leave_in_the_order_of_their_ranks_whichever_is_known_first() {
+        for departure in [Departure::Answer, Departure::Acknowledgement] {
+            assert!(sequence(departure, 2, 9) < sequence(departure, 3, 8), "{departure:?}");
+            assert!(sequence(departure, 3, 8) < sequence(departure, 3, 9), "{departure:?}");
+            assert!(sequence(departure, i32::MAX as u32, 1) >> 62 == departure as u64, "{departure:?}");
+        }
+        assert!(sequence(Departure::Own, 3, 8) < sequence(Departure::Own, 2, 9));
+        assert!(sequence(Departure::Answer, u32::MAX >> 1, 1) < sequence(Departure::Own, 0, 0));
     }
 }

@@ -128,6 +128,16 @@ impl Host for SimulatedMpi {
         alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()))
     }
 
+    fn members(group: usize) -> Option<Vec<i32>> {
+        let world = alone::mpi().world();
+        let group = world.objects.groups.get(world.messages.me(), group).ok()?;
+        Some(group.iter().map(|rank| rank as i32).collect())
+    }
+
+    fn file_size(file: usize) -> Option<i64> {
+        alone::mpi().files(|files, _, objects| files.size(objects, file)).ok().map(|size| size as i64)
+    }
+
     fn source(comm: usize, source: i32) -> Option<u32> {
         let world = alone::mpi().world();
         world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()

@@ -133,6 +133,38 @@ int xsimtrace_members(uint64_t word, int remote, int count, int *to)
     return code == MPI_SUCCESS;
 }
 
+/* How many members a group has; their ranks in MPI_COMM_WORLD, if there is room for so many. -1: an error. */
+int xsimtrace_group(uint64_t word, int room, int *to)
+{
+    MPI_Group group, world;
+    int size;
+    memcpy(&group, &word, sizeof group);
+    if (PMPI_Group_size(group, &size))
+        return -1;
+    if (room < size || size == 0)
+        return size;
+    int *own = malloc((size_t)size * sizeof *own);
+    int code = own == NULL;
+    if (!code) {
+        for (int k = 0; k < size; k++)
+            own[k] = k;
+        PMPI_Comm_group(MPI_COMM_WORLD, &world);
+        code = PMPI_Group_translate_ranks(group, size, own, world, to);
+        PMPI_Group_free(&world);
+    }
+    free(own);
+    return code == MPI_SUCCESS ? size : -1;
+}
+
+/* The bytes in a file; -1 where nobody can say. */
+int64_t xsimtrace_file_size(uint64_t word)
+{
+    MPI_File file;
+    MPI_Offset size;
+    memcpy(&file, &word, sizeof file);
+    return PMPI_File_get_size(file, &size) ? -1 : (int64_t)size;
+}
+
 /* The size of a datatype and its extent. */
 int xsimtrace_datatype(uint64_t word, int64_t *to)
 {

@@ -369,6 +369,7 @@ impl<H: Host> ArgumentRegisters<H> {
             };
             arguments.push(ArgumentValue { name: p.name, value, result: is_result });
         }
+        self.beside(arguments);
     }
 
     /// Adds arguments of which nothing is known any more.
@@ -377,6 +378,7 @@ impl<H: Host> ArgumentRegisters<H> {
             let p = self.parameter(index);
             ArgumentValue { name: p.name, value: Value::Unknown, result: p.direction == ArgumentIntent::Out }
         }));
+        self.unknown_beside(arguments);
     }
 
     /// Returns the value of a parameter whose handles the call may replace: those before that are its own.

@@ -70,6 +70,12 @@ pub trait Host: 'static {
     /// Returns the size and the extent of a datatype.
     fn datatype(handle: usize) -> Option<(u64, i64)>;
 
+    /// Returns the ranks of a group in `MPI_COMM_WORLD`; `None` if the handle is none.
+    fn members(group: usize) -> Option<Vec<i32>>;
+
+    /// Returns the bytes in an open file; `None` if they are not known.
+    fn file_size(file: usize) -> Option<i64>;
+
     /// Returns the world rank of a source in a communicator of the calling rank.
     fn source(comm: usize, source: i32) -> Option<u32>;
 }

@@ -5,6 +5,7 @@
 //! [`Host`], which says what handles, statuses and communicators mean.
 
 pub mod arguments;
+pub mod beside;
 pub mod facts;
 pub mod function;
 pub mod host;

@@ -1,6 +1,7 @@
 //! Plans of functions, which follow from their parameters alone and are made once: a call finds its
 //! communicator, its flag and its statuses by place, not by name.
 
+use crate::beside::BesideArgument;
 use crate::facts::EncodingSteps;
 use crate::function::{Function, NAMES};
 use crate::parameter::{ArgumentIntent, Kind, Length, PARAMETERS, RecordedParameter};
@@ -51,6 +52,8 @@ pub struct ReadPlan {
     pub keeps_arguments: bool,
     /// The steps that encode calls in words, if calls can be encoded.
     pub facts: Option<EncodingSteps>,
+    /// What is recorded beside the arguments.
+    pub beside: Option<BesideArgument>,
     /// The parameters that determine what is sent, for profiles.
     pub sent: Option<SentParameters>,
 }
@@ -90,6 +93,7 @@ impl ReadPlan {
             parameters[..index].iter().rposition(|p| p.kind == Kind::Buffer).filter(|_| describes)
         };
         let comm = find(&|p| p.kind == Kind::Comm);
+        let beside = BesideArgument::of(function, parameters);
         ReadPlan {
             parameters,
             length,
@@ -111,7 +115,9 @@ impl ReadPlan {
             keeps_arguments: parameters
                 .iter()
                 .all(|p| p.direction != ArgumentIntent::InOut || p.kind == Kind::Buffer),
-            facts: EncodingSteps::of(parameters, &told, &words),
+            // What a handle stands for is in no word.
+            facts: EncodingSteps::of(parameters, &told, &words).filter(|_| beside.is_none()),
+            beside,
             told,
             words,
             receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != ArgumentIntent::In),

@@ -31,6 +31,8 @@ unsafe extern "C" {
     fn xsimtrace_comm(comm: u64, to: *mut i64) -> c_int;
     fn xsimtrace_members(comm: u64, remote: c_int, count: c_int, to: *mut c_int) -> c_int;
     fn xsimtrace_datatype(datatype: u64, to: *mut i64) -> c_int;
+    fn xsimtrace_group(group: u64, room: c_int, to: *mut c_int) -> c_int;
+    fn xsimtrace_file_size(file: u64) -> i64;
     fn xsimtrace_error_class(code: c_int) -> c_int;
 }
 
@@ -503,6 +505,22 @@ impl Host for TracedMpi {
         // SAFETY: native.c writes two words.
         let done = unsafe { xsimtrace_datatype(own(handle)?, told.as_mut_ptr()) };
         (done != 0).then_some((told[0] as u64, told[1]))
+    }
+
+    fn members(group: usize) -> Option<Vec<i32>> {
+        let group = own(group)?;
+        // SAFETY: native.c writes as many numbers as there is room for, at most.
+        let count = unsafe { xsimtrace_group(group, 0, std::ptr::null_mut()) };
+        let mut ranks = vec![0; usize::try_from(count).ok()?];
+        // SAFETY: as above.
+        let done = unsafe { xsimtrace_group(group, count, ranks.as_mut_ptr()) };
+        (done == count).then_some(ranks)
+    }
+
+    fn file_size(file: usize) -> Option<i64> {
+        // SAFETY: native.c looks at a file of the program.
+        let size = unsafe { xsimtrace_file_size(own(file)?) };
+        (size >= 0).then_some(size)
     }
 
     fn source(_: usize, _: i32) -> Option<u32> {

@@ -5,6 +5,7 @@ use crate::came::Act;
 use crate::place::TargetMemory;
 use crate::short::Short;
 use engine::Time;
+use objects::op::Predefined;
 use p2p::chapter::arrivals::Arrival;
 
 /// No channel, no reply.
@@ -137,6 +138,22 @@ impl PendingAccess {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.turn == Turn::Ordered && !self.void && self.action.touches()
+    }
+    /// Returns the bytes of data that it brings to its target.
+    // By what it does and not by its data, which a run without payloads does not have.
+    #[inline]
+    pub(crate) fn brings(&self) -> u64 {
+        match self.action {
+            TargetAction::Fetch(Combine { op: Predefined::NoOp, .. }) => 0,
+            TargetAction::Put | TargetAction::Accumulate(_) | TargetAction::Fetch(_) => self.place.bytes,
+            TargetAction::CompareAndSwap => self.place.bytes.saturating_mul(2),
+            _ => 0,
+        }
+    }
+    /// Returns the bytes of data in its answer.
+    #[inline]
+    pub(crate) fn answers(&self) -> u64 {
+        if self.action.fetches() { self.place.bytes } else { 0 }
     }
     /// Applies the access to the memory of its target, whose window begins at `base`. If it fetches, its data
     /// is what it found there, else nothing.

@@ -52,6 +52,16 @@ pub struct Target {
     pub datatype: usize,
 }
 
+impl Target {
+    /// Returns the bytes before it in a window with this displacement unit. Fails with `MPI_ERR_DISP`.
+    pub(crate) fn offset(&self, unit: i64) -> Result<i64> {
+        self.displacement.checked_mul(unit).filter(|_| self.displacement >= 0).ok_or_else(|| {
+            let text = format!("target_disp {} is no place in a window: use 0 or more", self.displacement);
+            Failure::new(ErrorClass::DISP, text)
+        })
+    }
+}
+
 /// The arguments of an access, as a call names them.
 #[derive(Clone, Copy, Debug)]
 pub struct RmaArguments {
@@ -69,12 +79,25 @@ pub struct RmaArguments {
 
 /// The epoch by which a rank may access a target.
 #[derive(Clone, Copy)]
-struct AccessEpoch {
-    hold: Hold,
+pub(crate) struct AccessEpoch {
+    pub(crate) hold: Hold,
     /// The order in which the access is served.
     turn: Turn,
     /// The channel to the target, if there is one yet.
     channel: Option<u32>,
+}
+
+impl AccessEpoch {
+    /// Checks that an access may have a request, if one is wanted. Fails with `MPI_ERR_RMA_SYNC`.
+    pub(crate) fn may_have_request(&self, wants_request: bool) -> Result {
+        if wants_request && self.hold == Hold::None {
+            return Err(unsynchronized(
+                "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form \
+                 without a request, or lock the target",
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Rma {
@@ -107,12 +130,7 @@ impl Rma {
         let place = self.place(messages, objects, pair, target, datatype)?;
         fits(&data, result.as_ref(), &place, operation)?;
         let way = self.way(messages, objects, pair, action)?;
-        if wants_request && way.hold == Hold::None {
-            return Err(unsynchronized(
-                "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form \
-                 without a request, or lock the target",
-            ));
-        }
+        way.may_have_request(wants_request)?;
         Ok(self.send_access(messages, objects, pair, (action, way), place, (data, result), wants_request))
     }
 
@@ -141,11 +159,7 @@ impl Rma {
         }
         let unit = win.units.get(target.rank as u32);
         let size = win.exposed[target.rank as usize].size;
-        let Some(at) = target.displacement.checked_mul(unit).filter(|_| target.displacement >= 0) else {
-            let text = format!("target_disp {} is no place in a window: use 0 or more", target.displacement);
-            return Err(Failure::new(ErrorClass::DISP, text));
-        };
-        let place = TargetMemory::of(at, count, datatype, bytes);
+        let place = TargetMemory::of(target.offset(unit)?, count, datatype, bytes);
         match place.span() {
             Some((first, last)) if first < 0 || last as u64 > size => {
                 Err(outside(target, unit, size, (first, last)))
@@ -177,7 +191,7 @@ impl Rma {
     /// By which epoch the rank may access the target, and when that is served.
     // Epochs of the origin before those of fences: who has both (a fence that began no epoch, then a lock)
     // means the later.
-    fn way(
+    pub(crate) fn way(
         &self,
         messages: &Messages,
         objects: &Objects,
@@ -245,7 +259,7 @@ impl Rma {
 
     /// Sends the access. Returns what the program knows it by.
     #[allow(clippy::too_many_arguments, reason = "what an access is made of")]
-    fn send_access(
+    pub(crate) fn send_access(
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
@@ -321,7 +335,7 @@ impl Rma {
         channel: u32,
         mut access: Held,
     ) -> Option<Time> {
-        let (me, to, bytes) = (access.origin, access.target, access.data.len() as u64);
+        let (me, to, bytes) = (access.origin, access.target, access.brings());
         let (leaves, sequence) = self.leave(messages, me, bytes);
         (access.sequence, access.after.at) = (sequence, leaves);
         if messages.fabric().is_shared() {
@@ -363,7 +377,7 @@ pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32
 
 /// Returns the failure of an access to bytes that are not in the window.
 #[cold]
-fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> Box<Failure> {
+pub(crate) fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> Box<Failure> {
     let text = format!(
         "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by \
          {unit} bytes)",
@@ -430,7 +444,7 @@ pub(crate) fn action(
 }
 
 /// Elements that nobody looks into.
-const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
+pub(crate) const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
 /// Returns what the origin brings.
 fn payload(objects: &Objects, operation: Operation, action: TargetAction, buffer: Buffer) -> Result<Bytes> {

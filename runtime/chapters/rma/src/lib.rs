@@ -18,6 +18,7 @@ pub(crate) mod fence;
 pub(crate) mod fencing;
 pub(crate) mod flying;
 pub(crate) mod issue;
+mod lengths;
 pub(crate) mod lock;
 pub(crate) mod locking;
 pub(crate) mod members;
@@ -36,6 +37,7 @@ pub(crate) mod wait;
 pub(crate) mod waiting;
 
 pub use issue::{Operation, RmaArguments, Target};
+pub use lengths::{AccessKind, AccessLength};
 pub use passive::Flush;
 pub use state::Rma;
 

@@ -144,6 +144,9 @@ impl Rma {
     }
 
     fn touch_at(&mut self, messages: &mut Messages, site: &mut Site, mut access: Held, at: Time) {
+        if !messages.payloads().are_carried() {
+            return self.touched(messages, access, at);
+        }
         let is_reachable = access.place.is_reachable(site.base);
         if !self.has_memory(messages, site.win, site.target, is_reachable) {
             return self.touched(messages, access, at);
@@ -226,7 +229,7 @@ impl Rma {
 
     /// Sends an answer at `at`.
     pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut PendingAccess, at: Time) {
-        let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
+        let (from, to, bytes) = (access.target, access.origin, access.answers());
         let way = messages.fabric().way(from, to, bytes, at);
         match way {
             Way::Leaves(at, bytes) if messages.ranks().is_local(to) => {

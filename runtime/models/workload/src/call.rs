@@ -1,5 +1,6 @@
 //! Calls of a rank without a program.
 
+use crate::window::WindowCall;
 use engine::Span;
 use mpi::collective::Reducing;
 use mpi::point_to_point::SendMode;
@@ -57,6 +58,8 @@ pub enum Call {
     Neighborhood(u32, Box<Neighborhood>),
     /// `MPI_Comm_free` of a communicator that the rank made.
     FreeComm(u32),
+    /// A call about a window.
+    Window(Box<WindowCall>),
     /// A call that neither communicates nor takes time.
     Local,
     /// Computation.

@@ -34,6 +34,7 @@ mod machines;
 mod replay;
 mod requests;
 mod script;
+mod window;
 mod workload;
 
 pub use aspen::Walk;
@@ -46,4 +47,5 @@ pub use jobs::{Job, Jobs};
 pub use machines::{Found, Machines};
 pub use replay::{Comparison, How, Replay};
 pub use script::Script;
+pub use window::{Access, WindowAction, WindowCall};
 pub use workload::{Caller, Workload};

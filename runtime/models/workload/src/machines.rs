@@ -5,7 +5,9 @@ mod listening;
 mod making;
 mod row;
 mod series;
+pub(crate) mod stages;
 mod volley;
+mod window;
 
 pub use listening::Found;
 
@@ -28,6 +30,7 @@ use mpi::world::Phase;
 use mpi::{Mpi, World};
 use rank::Addr;
 use recorder::Recorder;
+use rustc_hash::FxHashMap;
 use row::{Row, start};
 use volley::Told;
 
@@ -57,6 +60,8 @@ enum Blocked {
     Collective,
     /// A call that makes a communicator.
     Making,
+    /// A call that goes on with its next stage.
+    Stage,
 }
 
 /// A rank.
@@ -111,6 +116,8 @@ pub struct Machines<'m, W: Workload> {
     machines: Block<Machine<W::Cursor>>,
     first: u32,
     lists: Lists,
+    /// Handles of windows, by rank and number.
+    windows: FxHashMap<(u32, u32), usize>,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
     told: Told,
@@ -137,6 +144,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             machines,
             first,
             lists: Lists::default(),
+            windows: FxHashMap::default(),
             some: Vec::new(),
             told: Told::default(),
             failures: Vec::new(),
@@ -188,6 +196,16 @@ impl<'m, W: Workload> Machines<'m, W> {
                 }
                 Answer::Done
             }
+            Blocked::Stage => match self.end_stage(rank)? {
+                Begun::Done(done) => {
+                    self.leave(rank);
+                    done
+                }
+                Begun::Blocks(blocked, word) => {
+                    (self.machines[at].blocked, self.machines[at].word) = (blocked, word);
+                    return Ok(Outcome::Blocked);
+                }
+            },
             blocked => self.end(rank, blocked)?,
         };
         loop {
@@ -375,6 +393,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Group(comm, members, tag) => self.begin_group(rank, comm, &members, tag),
             Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),
             Call::FreeComm(comm) => self.free_comm(rank, comm),
+            Call::Window(call) => self.begin_window(rank, *call),
             Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
                 mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;
@@ -451,7 +470,7 @@ impl<'m, W: Workload> Machines<'m, W> {
     fn end(&mut self, rank: u32, blocked: Blocked) -> Result<Answer> {
         let word = self.machines[rank as usize].word;
         let answer = match blocked {
-            Blocked::Unborn => Answer::Done,
+            Blocked::Unborn | Blocked::Stage => Answer::Done,
             Blocked::Send => self.mpi.end_send(word).map(|()| Answer::Done)?,
             Blocked::Receive => self.mpi.end_receive(word as u32).map(|()| Answer::Done)?,
             Blocked::Wait => self.mpi.end_wait(word).map(|_| Answer::Done)?,

@@ -20,6 +20,7 @@ mod plan;
 mod position;
 mod ready;
 mod volley;
+mod window;
 
 pub use comparison::Comparison;
 
@@ -370,6 +371,7 @@ impl<'t> Replay<'t> {
                 ordered.extend((!commutes).then_some(slot));
                 Call::Local
             }
+            Operation::Window(window) => self.window(caller, cursor, window)?,
             Operation::FreeComm { comm } => match comm {
                 Comm::Made(_) => Call::FreeComm(self.comm(caller, cursor, *comm)?),
                 _ => Call::Local,

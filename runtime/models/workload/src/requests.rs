@@ -1,5 +1,6 @@
 //! The open requests of ranks: most ranks have none, and a rank that has some has them for a short while.
 
+use crate::machines::stages::Stage;
 use crate::call::{Awaited, Envelope, Requests};
 use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
 use mpi::request::RequestArray;
@@ -25,6 +26,8 @@ pub(crate) struct Open {
     /// The envelope that a blocked probe of the rank waits for, and the message's number if the probe takes
     /// the message (`MPI_Mprobe`).
     pub(crate) probed: Option<(Envelope, Option<u32>)>,
+    /// What remains of the call that the rank is blocked in, if it waits several times.
+    pub(crate) stage: Option<Stage>,
 }
 
 impl Open {

@@ -86,6 +86,42 @@ impl Mpi {
         unit: i64,
         comm: usize,
     ) -> Result<usize> {
+        let (contribution, resolve) = self.window(flavor, base, size, unit, comm)?;
+        let (_, handle) = self.agree(comm, WINDOW_BYTES, contribution, resolve, Mode::Blocking)?;
+        self.made_window(handle)
+    }
+
+    /// Begins [`Mpi::make_window`], of memory that is nowhere in a run without payloads; returns a word for
+    /// [`Mpi::end_window`], and whether the rank has to wait until then.
+    ///
+    /// # Errors
+    /// As [`Mpi::make_window`].
+    pub fn begin_window(&self, flavor: Flavor, size: i64, unit: i64, comm: usize) -> Result<(usize, bool)> {
+        let (contribution, resolve) = self.window(flavor, Addr::NULL, size, unit, comm)?;
+        self.begin_agreement(comm, WINDOW_BYTES, contribution, resolve)
+    }
+
+    /// Ends [`Mpi::begin_window`], once the rank goes on; returns the handle.
+    ///
+    /// # Errors
+    /// What the members agreed on.
+    pub fn end_window(&self, word: usize) -> Result<usize> {
+        self.made_window(self.end_agreement(word)?)
+    }
+
+    fn made_window(&self, handle: usize) -> Result<usize> {
+        self.rma(|rma, messages, objects| rma.made(messages, objects, handle)).map(|()| handle)
+    }
+
+    /// Returns what the mounted rank brings to the agreement on a window, and how that is made.
+    fn window(
+        &self,
+        flavor: Flavor,
+        base: Addr,
+        size: i64,
+        unit: i64,
+        comm: usize,
+    ) -> Result<(Contribution, Resolve)> {
         if self.world().objects.comms.get(comm)?.is_inter() {
             return Err(Failure::new(
                 ErrorClass::COMM,
@@ -104,7 +140,8 @@ impl Mpi {
                 format!("disp_unit {unit} is no unit: use 1 or more bytes"),
             ));
         }
-        if base.is_null() && bytes != 0 && flavor == Flavor::Create {
+        let has_memory = self.world().messages.payloads().are_carried();
+        if has_memory && base.is_null() && bytes != 0 && flavor == Flavor::Create {
             return Err(Failure::new(
                 ErrorClass::BASE,
                 format!("base is a null pointer, but the window has {bytes} bytes; pass memory for them"),
@@ -120,9 +157,7 @@ impl Mpi {
         // From then on a rank may be acted upon at the time of an acknowledgement, which is the shorter
         // lookahead.
         self.world().messages.fabric_mut().expect_handshakes();
-        let contribution = Contribution::Window(base.0 as u64, bytes, unit);
-        let (_, handle) = self.agree(comm, WINDOW_BYTES, contribution, resolve, Mode::Blocking)?;
-        self.rma(|rma, messages, objects| rma.made(messages, objects, handle)).map(|()| handle)
+        Ok((Contribution::Window(base.0 as u64, bytes, unit), resolve))
     }
 
     /// Checks that the mounted rank may free a window: in whatever epoch, if it is known that a member has
@@ -153,10 +188,36 @@ impl Mpi {
             Err(failure) if failure.class == ErrorClass::PROC_FAILED => return self.abandon_window(win),
             met => met?,
         };
+        self.give_window_back(win)
+    }
+
+    /// Begins [`Mpi::free_window`]; returns a word for [`Mpi::end_free_window`].
+    ///
+    /// # Errors
+    /// As [`Mpi::free_window`].
+    pub fn begin_free_window(&self, win: usize) -> Result<usize> {
+        let comm = self.rma(|rma, messages, objects| rma.may_free(messages, objects, win))?;
+        Ok(self.barrier(comm, Mode::Entering)?.unwrap_or(ENDED))
+    }
+
+    /// Ends [`Mpi::begin_free_window`], once the rank goes on.
+    ///
+    /// # Errors
+    /// What the barrier failed with.
+    pub fn end_free_window(&self, word: usize, win: usize) -> Result {
+        if word != ENDED {
+            self.end_collective(word, Addr::NULL)?;
+        }
+        self.give_window_back(win).map(|_| ())
+    }
+
+    /// Gives a window back for the mounted rank after all members have met.
+    fn give_window_back(&self, win: usize) -> Result<Option<Addr>> {
         let world = &mut *self.world();
         let World { objects, messages, chapters, .. } = world;
         let me = messages.me();
         let index = objects.wins.index(&objects.comms, win)?;
+        let comm = objects.wins.at(index).comm;
         let (flavor, context, rank) = {
             let communicator = objects.comms.get(comm)?;
             (objects.wins.at(index).flavor, communicator.context, communicator.rank(me))
@@ -194,15 +255,24 @@ impl Mpi {
     /// # Errors
     /// As [`Rma::enter_fence`].
     pub fn begin_fence(&self, win: usize, assert: i32) -> Result<Option<usize>> {
+        match self.enter_fence(win, assert)? {
+            Some(word) => Ok(Some(word)),
+            None => self.leave_fence(win).map(|()| None),
+        }
+    }
+
+    /// Enters the barrier of an `MPI_Win_fence`; returns a word for [`Mpi::end_collective`], unless the rank
+    /// is through.
+    ///
+    /// # Errors
+    /// As [`Rma::enter_fence`].
+    pub fn enter_fence(&self, win: usize, assert: i32) -> Result<Option<usize>> {
         self.may_synchronize(win)?;
         let comm = self.rma(|rma, messages, objects| {
             rma.enter_fence(messages, objects, win, assert)?;
             objects.wins.get(&objects.comms, win).map(|win| win.comm)
         })?;
-        match self.barrier(comm, Mode::Entering)? {
-            Some(word) if word != ENDED => Ok(Some(word)),
-            _ => self.leave_fence(win).map(|()| None),
-        }
+        Ok(self.barrier(comm, Mode::Entering)?.filter(|&word| word != ENDED))
     }
 
     /// Ends an `MPI_Win_fence`, as its second half.
@@ -214,10 +284,25 @@ impl Mpi {
         self.leave_fence(win)
     }
 
-    /// Returns what was accessed in the epoch is to be there before the rank goes on.
-    fn leave_fence(&self, win: usize) -> Result {
+    /// Leaves a fence behind its barrier: what was accessed in the epoch is to be there before the rank goes
+    /// on. Returns a request to wait for, unless that is so.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`; `MPIX_ERR_PROC_FAILED`.
+    pub fn begin_leave_fence(&self, win: usize) -> Result<Option<usize>> {
         if let Some(request) = self.rma(|rma, messages, objects| rma.leave_fence(messages, objects, win))? {
-            self.wait(request)?;
+            if self.begin_wait(request)? {
+                return Ok(Some(request));
+            }
+            self.end_wait(request)?;
+        }
+        Ok(None)
+    }
+
+    fn leave_fence(&self, win: usize) -> Result {
+        if let Some(request) = self.begin_leave_fence(win)? {
+            self.block();
+            self.end_wait(request)?;
         }
         self.reach_own_memory();
         Ok(())
@@ -243,12 +328,20 @@ impl Mpi {
         Ok(is_over)
     }
 
+    /// Returns the request that an `MPI_Win_sync` tests, whatever comes of it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`.
+    pub fn sync_request(&self, win: usize) -> Result<usize> {
+        self.rma(|rma, messages, objects| rma.sync(messages, objects, win))
+    }
+
     /// Implements `MPI_Win_sync`: what has arrived at the rank's memory by its clock is there.
     ///
     /// # Errors
     /// `MPI_ERR_WIN`.
     pub fn sync(&self, win: usize) -> Result {
-        let request = self.rma(|rma, messages, objects| rma.sync(messages, objects, win))?;
+        let request = self.sync_request(win)?;
         self.ask_for(request)?;
         self.reach_own_memory();
         Ok(())

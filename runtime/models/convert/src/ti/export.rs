@@ -200,6 +200,9 @@ impl<W: Write> Writing for Rank<'_, W> {
             | Call::Local
             | Call::Compute(_)
             | Call::End => {}
+            Call::Window(_) => {
+                return Err(Stop::Refused("SimGrid's replay has no one-sided communication".to_owned()));
+            }
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
 use super::collective::{Collective, collective};
 use super::making::{Make, making};
+use super::window::{Window, window};
 use mpi::point_to_point::SendMode;
 use std::rc::Rc;
 use trace::trace::Cell;
@@ -104,6 +105,7 @@ pub(super) enum Operation {
     FreeComm {
         comm: Comm,
     },
+    Window(Window),
     /// An operation is made, which is commutative or not.
     MakeOp {
         op: Cell,
@@ -112,8 +114,18 @@ pub(super) enum Operation {
 }
 
 /// Prefixes of the names of functions that change nothing beyond their rank.
-const LOCAL: [&str; 28] = [
+const LOCAL: [&str; 38] = [
     "Type_",
+    "Win_get_",
+    "Win_set_",
+    "Win_create_keyval",
+    "Win_create_errhandler",
+    "Win_free_keyval",
+    "Win_delete_",
+    "Win_call_errhandler",
+    "Win_attach",
+    "Win_detach",
+    "Win_shared_query",
     "Group_",
     "Op_",
     "Info_",
@@ -284,7 +296,10 @@ impl Operation {
             "Comm_free" | "Comm_disconnect" => Operation::FreeComm { comm: call.comm("comm")? },
             _ => match making(call, name)? {
                 Some(making) => making,
-                None => Operation::Collective(collective(call, name)?),
+                None => match window(call, name)? {
+                    Some(window) => window,
+                    None => Operation::Collective(collective(call, name)?),
+                },
             },
         })
     }
@@ -294,6 +309,7 @@ impl Operation {
         match self {
             Operation::Probe { flag, .. } | Operation::Complete { flag, .. } => *flag,
             Operation::Look { flag } => Some(*flag),
+            Operation::Window(window) => window.flag(),
             _ => None,
         }
     }

@@ -70,6 +70,10 @@ pub(super) fn shared(
     contributions: Contributions,
 ) -> Result<AgreedHandles> {
     let owner = contributions[0].1;
+    // Lengths alone lie nowhere, and so on whatever process.
+    if !messages.payloads().are_carried() {
+        return make(objects, comm, Flavor::Shared, owner, parts(&contributions));
+    }
     if let Some((_, far, _)) = contributions.iter().find(|(_, rank, _)| !messages.ranks().is_local(*rank)) {
         return Err(Failure::new(
             ErrorClass::RMA_SHARED,

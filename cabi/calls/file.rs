@@ -185,7 +185,7 @@ pub fn get_type_extent(c: &Call, fh: Handle, datatype: Handle, extent: OutCount)
 
 /// `MPI_File_seek`.
 pub fn seek(c: &Call, fh: Handle, offset: i64, whence: i32) -> Result {
-    c.mpi.files(|files, messages, objects| files.seek(messages, objects, fh.0, offset, whence))
+    c.mpi.files(|files, messages, objects| files.seek(messages, objects, fh.0, (offset, whence), None))
 }
 
 /// `MPI_File_get_position`.
@@ -206,7 +206,7 @@ pub fn get_byte_offset(c: &Call, fh: Handle, offset: i64, disp: OutCount) -> Res
 pub fn seek_shared(c: &Call, fh: Handle, offset: i64, whence: i32) -> Result {
     c.mpi
         .meet(fh.0, |files, messages, objects, file| {
-            files.seek_shared(messages, objects, file, offset, whence)
+            files.seek_shared(messages, objects, file, (offset, whence), None)
         })
         .map(|_| ())
 }

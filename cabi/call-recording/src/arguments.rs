@@ -455,6 +455,7 @@ impl<H: Host> ArgumentRegisters<H> {
                 arguments[place].value = self.value(index, objects);
             }
         }
+        self.beside_results(arguments);
     }
 
     /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if

@@ -55,7 +55,7 @@ impl HomeAction {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             HomeAction::Read(_) => 0,
-            HomeAction::Write(_, data) => data.len() as u64,
+            HomeAction::Write(pieces, _) => pieces.iter().map(|piece| piece.1).sum(),
             HomeAction::Part(part) if part.direction == Direction::Write => part.bytes,
             HomeAction::Part(_) => 0,
             HomeAction::Meet(_, Meet::Span(..)) => 2 * WORD,
@@ -108,7 +108,7 @@ impl HomeReply {
     /// Returns the bytes of its message.
     pub(crate) fn bytes(&self, action: &HomeAction) -> u64 {
         match action {
-            HomeAction::Read(_) => self.data.len() as u64,
+            HomeAction::Read(_) => self.value,
             HomeAction::Write(..) => 0,
             HomeAction::Part(part) if part.direction == Direction::Read => part.bytes,
             HomeAction::Part(_) => 0,

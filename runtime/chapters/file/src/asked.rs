@@ -36,6 +36,8 @@ pub struct Transfer {
     pub(crate) converted: Option<Vec<u8>>,
     /// `true` if it has its turn as a whole, so that what is read comes with the answer.
     pub(crate) atomic: bool,
+    /// Bytes of the file that an atomic read found, where the file is not there to be asked.
+    pub(crate) found: Option<u64>,
 }
 
 impl Transfer {

@@ -21,14 +21,14 @@ use p2p::point_to_point;
 use std::rc::Rc;
 
 /// Work that remains for an access.
-struct AccessPlan {
+pub(crate) struct AccessPlan {
     /// Actions to request, the first last.
-    steps: Vec<HomeAction>,
-    then: Then,
+    pub(crate) steps: Vec<HomeAction>,
+    pub(crate) then: Then,
     /// Bytes of memory that were moved, or will have been.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// The reason why data was not moved.
-    failure: Option<Box<Failure>>,
+    pub(crate) failure: Option<Box<Failure>>,
 }
 
 /// Returns a member's part in a collective access to these bytes of a view. O(log) but for a view's last
@@ -41,6 +41,17 @@ fn span(view: &View, (from, bytes): (u64, u64), hints: Hints) -> Meet {
 }
 
 impl OpenFiles {
+    /// Checks that the access mode of a file allows an access. Returns the file's index.
+    pub(crate) fn allows(&self, objects: &Objects, asked: AccessArguments) -> Result<u32> {
+        let file = objects.files.index(&objects.comms, asked.file)?;
+        let object = objects.files.at(file);
+        check::direction(object, asked.direction)?;
+        if !asked.by_shared {
+            check::not_sequential(object)?;
+        }
+        Ok(file)
+    }
+
     /// Looks at all that an access is asked for with but its place.
     ///
     /// # Errors
@@ -53,18 +64,25 @@ impl OpenFiles {
         objects: &Objects,
         asked: AccessArguments,
     ) -> Result<Transfer> {
-        let file = objects.files.index(&objects.comms, asked.file)?;
-        let object = objects.files.at(file);
-        check::direction(object, asked.direction)?;
-        if !asked.by_shared {
-            check::not_sequential(object)?;
-        }
+        let file = self.allows(objects, asked)?;
         let view_of = &self.part(file, messages.me()).view;
         let extent = point_to_point::view(objects, asked.buffer)?;
         let (buffer, count, datatype) = asked.buffer;
         let named = (buffer.0, datatype);
         let datatype = objects.types.usable(messages.me(), datatype)?.clone();
         let memory = UserBuffer { extent, datatype, count: count as u64 };
+        self.transfer(file, view_of, objects, asked, (memory, named))
+    }
+
+    /// Returns the access of a rank with this view, whose memory is known.
+    pub(crate) fn transfer(
+        &self,
+        file: u32,
+        view_of: &View,
+        objects: &Objects,
+        asked: AccessArguments,
+        (memory, named): (UserBuffer, (usize, usize)),
+    ) -> Result<Transfer> {
         let bytes = view_of.representation.in_file_bytes(objects, &memory.datatype, memory.count)?;
         if !bytes.is_multiple_of(view_of.unit) {
             let text = format!(
@@ -90,6 +108,7 @@ impl OpenFiles {
             named,
             converted: None,
             atomic: false,
+            found: None,
         })
     }
 
@@ -118,7 +137,7 @@ impl OpenFiles {
         let from = offset.saturating_mul(view.unit);
         let load = self.load_of(messages, objects, file, &view, (from, transfer.bytes));
         let AccessPlan { mut steps, then, bytes, failure } =
-            self.plan(objects, &view, &transfer, (from, atomic, collective))?;
+            self.plan(messages, objects, &view, &transfer, (from, atomic, collective))?;
         // What is asked first is last: all members, then the file's home, then the servers.
         let mut exchange = None;
         steps.splice(0..0, load);
@@ -161,11 +180,15 @@ impl OpenFiles {
     /// Moves the data of an access now where that is its time, and says what else is to be done for it.
     fn plan(
         &mut self,
+        messages: &Messages,
         objects: &Objects,
         view: &View,
         transfer: &Transfer,
         (from, atomic, collective): (u64, bool, bool),
     ) -> Result<AccessPlan> {
+        if !messages.payloads().are_carried() {
+            return Ok(AccessPlan::of_length(view, transfer, (from, atomic)));
+        }
         let mut plan = AccessPlan {
             steps: Vec::new(),
             then: Then::Nothing,

@@ -34,6 +34,7 @@ pub(crate) mod hints;
 pub(crate) mod home;
 pub(crate) mod host;
 pub(crate) mod issue;
+mod lengths;
 pub(crate) mod meet;
 pub(crate) mod meeting;
 pub(crate) mod open;
@@ -58,8 +59,9 @@ pub use asked::{AccessArguments, AccessStart, Transfer};
 pub use conversion::{Conversion, ConversionFunctions, Convert, Extent};
 pub use direction::Direction;
 pub use hints::{Hints, When};
+pub use lengths::FileLength;
 pub use meet::Meet;
-pub use open::{create, delete};
+pub use open::{create, delete, name_of};
 pub use state::OpenFiles;
 pub use view::NewView;
 

@@ -35,7 +35,7 @@ impl OpenFiles {
     ) -> Result<std::result::Result<u64, usize>> {
         let me = messages.me();
         if is_alone(objects, file) {
-            let answers = self.hold(objects, file, &[meet]);
+            let answers = self.hold(messages, objects, file, &[meet]);
             return answers.map(|values| Ok(values.first().copied().unwrap_or_default()));
         }
         let index = self.make_operation(messages, file);
@@ -105,7 +105,7 @@ impl OpenFiles {
             Some(member) => Err(other(format!(
                 "the call of rank {member} of the file's group was refused: its own error says why"
             ))),
-            None => self.hold(objects, file, &meets),
+            None => self.hold(messages, objects, file, &meets),
         };
         let mut plans =
             if answers.is_ok() { self.divide(messages, objects, file, &meets) } else { Vec::new() };
@@ -123,7 +123,13 @@ impl OpenFiles {
 
     /// Returns what members do together, by their parts in the order of ranks: what each is told, or one for
     /// all.
-    fn hold(&mut self, objects: &Objects, file: u32, meets: &[Meet]) -> Result<Vec<u64>> {
+    fn hold(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        file: u32,
+        meets: &[Meet],
+    ) -> Result<Vec<u64>> {
         let first = meets[0];
         if let Some(member) = meets.iter().position(|meet| meet.alike() != first.alike()) {
             return Err(Failure::new(
@@ -146,6 +152,7 @@ impl OpenFiles {
                 };
                 return Ok(meets.iter().map(place).collect());
             }
+            Meet::SetSize(_) | Meet::Preallocate(_) if !messages.payloads().are_carried() => {}
             Meet::SetSize(size) => self.host(objects, file)?.set_size(size)?,
             Meet::Preallocate(size) => {
                 let host = self.host(objects, file)?;

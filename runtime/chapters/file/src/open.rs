@@ -78,6 +78,15 @@ pub fn create(name: &str, amode: i32) -> Result<Cow<'_, str>> {
     }
 }
 
+/// Returns the name of a file that is nowhere, in a run without payloads: nothing of the host is touched.
+///
+/// # Errors
+/// `MPI_ERR_AMODE`.
+pub fn name_of(name: &str, amode: i32) -> Result<Cow<'_, str>> {
+    check_mode(amode)?;
+    Ok(plain_name(name).into())
+}
+
 /// Implements `MPI_File_delete`.
 ///
 /// # Errors
@@ -104,6 +113,9 @@ impl OpenFiles {
         if !appends {
             return 0;
         }
+        if self.is_nowhere {
+            return self.sizes.get(&file).copied().unwrap_or_default();
+        }
         self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
     }
 
@@ -111,6 +123,9 @@ impl OpenFiles {
     pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<HostFile>> {
         if let Some(host) = self.hosts.get(&file) {
             return Ok(host.clone());
+        }
+        if self.is_nowhere {
+            return Err(Failure::new(ErrorClass::INTERN, "a run without payloads has no files of the host"));
         }
         let Some(object) = objects.files.alive(file) else {
             return Err(Failure::new(
@@ -123,13 +138,22 @@ impl OpenFiles {
         Ok(host)
     }
 
-    /// Records that the mounted rank has opened a file.
+    /// Records that the mounted rank has opened a file; in a run without payloads one with so many bytes.
     ///
     /// # Errors
     /// What the host says on a process that cannot open what the first member could.
-    pub fn opened(&mut self, messages: &Messages, objects: &Objects, handle: usize) -> Result {
+    pub fn opened(
+        &mut self,
+        messages: &Messages,
+        objects: &Objects,
+        handle: usize,
+        size: Option<u64>,
+    ) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
-        self.host(objects, file)?;
+        match size {
+            Some(size) => _ = self.sizes.insert(file, size),
+            None => drop(self.host(objects, file)?),
+        }
         // One for all: many ranks open a file, and few of them look at it otherwise.
         let view = self.plain.get_or_insert_with(|| Rc::new(View::plain(objects))).clone();
         let pointer = self.end_on_opening(objects, file);
@@ -154,7 +178,8 @@ impl OpenFiles {
     pub fn give_back(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result {
         self.parts.remove(&(file, messages.me()));
         let object = objects.files.at(file);
-        let deletes = object.amode & MPI_MODE_DELETE_ON_CLOSE != 0
+        let deletes = messages.payloads().are_carried()
+            && object.amode & MPI_MODE_DELETE_ON_CLOSE != 0
             && object.owner.unwrap_or(object.home) == messages.me();
         if deletes { delete(&object.name) } else { Ok(()) }
     }
@@ -162,6 +187,7 @@ impl OpenFiles {
     /// Forgets a file that all members of the process have given back: nothing of it is left.
     pub fn forget(&mut self, file: u32) {
         self.hosts.remove(&file);
+        self.sizes.remove(&file);
         self.homes.remove(&file);
     }
 }

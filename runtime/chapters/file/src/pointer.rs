@@ -26,9 +26,10 @@ fn check_whence(whence: i32) -> Result {
 }
 
 impl OpenFiles {
-    /// Returns the end of the file as the mounted rank's view has it, in etypes.
-    fn end(&mut self, messages: &Messages, objects: &Objects, file: u32) -> Result<u64> {
-        let size = self.host(objects, file)?.size()?;
+    /// Returns the end of the file as the mounted rank's view has it, in etypes; of one with `size` bytes, if
+    /// that is given.
+    fn end(&mut self, messages: &Messages, objects: &Objects, file: u32, size: Option<u64>) -> Result<u64> {
+        let size = size.map_or_else(|| self.host(objects, file)?.size(), Ok)?;
         Ok(self.part(file, messages.me()).view.etypes_before(size))
     }
 
@@ -78,7 +79,7 @@ impl OpenFiles {
         self.answer
     }
 
-    /// Implements `MPI_File_seek`.
+    /// Implements `MPI_File_seek`; `size` are the bytes in the file, if the host is not to be asked.
     ///
     /// # Errors
     /// `MPI_ERR_FILE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`.
@@ -87,19 +88,19 @@ impl OpenFiles {
         messages: &Messages,
         objects: &Objects,
         handle: usize,
-        offset: i64,
-        whence: i32,
+        (offset, whence): (i64, i32),
+        size: Option<u64>,
     ) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
         check::not_sequential(objects.files.at(file))?;
         check_whence(whence)?;
-        let end = if whence == MPI_SEEK_END { self.end(messages, objects, file)? } else { 0 };
+        let end = if whence == MPI_SEEK_END { self.end(messages, objects, file, size)? } else { 0 };
         let part = self.part_mut(file, messages.me());
         part.pointer = seek(offset, whence, part.pointer, end)?;
         Ok(())
     }
 
-    /// Returns what the mounted rank brings to `MPI_File_seek_shared`.
+    /// Returns what the mounted rank brings to `MPI_File_seek_shared`; `size` as for [`OpenFiles::seek`].
     ///
     /// # Errors
     /// `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_OPERATION`; what the host says.
@@ -108,12 +109,12 @@ impl OpenFiles {
         messages: &Messages,
         objects: &Objects,
         file: u32,
-        offset: i64,
-        whence: i32,
+        (offset, whence): (i64, i32),
+        size: Option<u64>,
     ) -> Result<crate::Meet> {
         self.may_seek(objects, file)?;
         check_whence(whence)?;
-        let end = if whence == MPI_SEEK_END { self.end(messages, objects, file)? } else { 0 };
+        let end = if whence == MPI_SEEK_END { self.end(messages, objects, file, size)? } else { 0 };
         Ok(crate::Meet::SeekShared(offset, whence, end))
     }
 

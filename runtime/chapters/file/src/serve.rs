@@ -146,9 +146,13 @@ impl OpenFiles {
                 *shared += etypes;
                 HomeReply::of(before)
             }
+            HomeAction::Read(pieces) if !messages.payloads().are_carried() => {
+                HomeReply::of(pieces.iter().map(|piece| piece.1).sum())
+            }
+            HomeAction::Write(..) if !messages.payloads().are_carried() => HomeReply::default(),
             HomeAction::Read(pieces) => {
                 match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
-                    Ok(data) => HomeReply { data, ..HomeReply::default() },
+                    Ok(data) => HomeReply { value: data.len() as u64, data, ..HomeReply::default() },
                     Err(failure) => HomeReply::failed(failure),
                 }
             }

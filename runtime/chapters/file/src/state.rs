@@ -64,6 +64,10 @@ impl RankFile {
 pub struct OpenFiles {
     /// The host's files, by file.
     pub(crate) hosts: FxHashMap<u32, Rc<HostFile>>,
+    /// `true` in a run without payloads: no file of the host is touched.
+    pub(crate) is_nowhere: bool,
+    /// Bytes in each file when it was opened, in such a run.
+    pub(crate) sizes: FxHashMap<u32, u64>,
     /// By file and rank (world number).
     pub(crate) parts: FxHashMap<(u32, u32), RankFile>,
     /// Data representations that ranks (world numbers) have registered.
@@ -104,6 +108,11 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
+    /// Leaves files of the host alone, or not: alike in all processes, and before any is opened.
+    pub fn set_nowhere(&mut self, is_nowhere: bool) {
+        self.is_nowhere = is_nowhere;
+    }
+
     /// Returns a rank's part in a file that it has open.
     pub(crate) fn part(&self, file: u32, rank: u32) -> &RankFile {
         self.parts.get(&(file, rank)).expect("a rank that has the handle has opened the file")

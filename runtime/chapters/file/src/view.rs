@@ -102,6 +102,11 @@ impl View {
         self.tile.size == 0
     }
 
+    /// Returns `true` if its bytes lie side by side in the file.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.tile.contiguous
+    }
+
     /// Returns the byte of the file at which the view begins, if its bytes are those from there on.
     #[inline]
     pub(crate) fn successive(&self) -> Option<u64> {

@@ -444,7 +444,8 @@ pub(crate) fn action(
 }
 
 /// Elements that nobody looks into.
-pub(crate) const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
+pub(crate) const BYTES: objects::datatype::Element =
+    objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
 /// Returns what the origin brings.
 fn payload(objects: &Objects, operation: Operation, action: TargetAction, buffer: Buffer) -> Result<Bytes> {

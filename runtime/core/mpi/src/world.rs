@@ -139,6 +139,7 @@ impl Mpi {
             ),
         };
         world.messages.payloads_mut().set_carried(setup.payloads);
+        world.chapters.files.set_nowhere(!setup.payloads);
         world.messages.requests_mut().deferred_mut().set_cancels(setup.cancels);
         if let Some(delay) = setup.tolerance {
             world.tolerate(delay);

@@ -189,6 +189,7 @@ fn read(trace: &Trace, rank: u32, call: &Call, reading: &mut CallReader) -> Resu
         | Call::FreeComm(_)
         | Call::FreeRequest(_)
         | Call::Local
+        | Call::Type(_)
         | Call::Probe(_)
         | Call::Compute(_)
         | Call::End => {}

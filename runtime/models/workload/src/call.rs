@@ -1,6 +1,7 @@
 //! Calls of a rank without a program.
 
-use crate::window::WindowCall;
+use crate::file::{FileCall, TypeCall};
+use crate::window::{WindowAction, WindowCall};
 use engine::Span;
 use mpi::collective::Reducing;
 use mpi::point_to_point::SendMode;
@@ -60,6 +61,10 @@ pub enum Call {
     FreeComm(u32),
     /// A call about a window.
     Window(Box<WindowCall>),
+    /// A call about a file.
+    File(Box<FileCall>),
+    /// A call that makes or frees a datatype, which takes no time.
+    Type(Box<TypeCall>),
     /// A call that neither communicates nor takes time.
     Local,
     /// Computation.
@@ -75,6 +80,16 @@ impl Call {
     pub const WORLD: u32 = 0;
     /// The number of `MPI_COMM_SELF`; communicators that the rank makes come behind it.
     pub const SELF: u32 = 1;
+
+    /// Returns `true` if it may find nothing, and the rank asks again.
+    #[inline]
+    pub(crate) fn polls(&self) -> bool {
+        match self {
+            Call::Complete(wait, _) => *wait == Wait::Test,
+            Call::Window(call) => call.does == WindowAction::Sync,
+            _ => false,
+        }
+    }
 
     /// Returns the message that the call is the sending or receiving of, if it is nothing else.
     pub(crate) fn message(&self) -> Option<Message> {

@@ -1,11 +1,8 @@
 //! The MPI functions that ranks without a program call, for messages and statistics.
 
 use crate::call::{Call, Neighborhood, Requests, Wait};
-use crate::window::WindowAction;
 use mpi::point_to_point::SendMode;
-use mpi::rma::{AccessKind, Flush};
 use mpi::schedule::Kind;
-use mpi::win::Flavor;
 
 macro_rules! functions {
     ($($name:ident)*) => {
@@ -31,10 +28,7 @@ functions! {
     Reduce_init Allreduce_init Reduce_scatter_block_init Scan_init Exscan_init Neighbor_alltoallv
     Ineighbor_alltoallv Neighbor_alltoallv_init Comm_dup Comm_split Comm_create_group
     Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub
-    Comm_free Win_create Win_allocate Win_create_dynamic Win_allocate_shared Win_free Put Rput Get Rget
-    Accumulate Raccumulate Get_accumulate Rget_accumulate Compare_and_swap Win_fence Win_post Win_start
-    Win_complete Win_wait Win_lock Win_lock_all Win_unlock Win_unlock_all Win_flush Win_flush_local
-    Win_flush_all Win_flush_local_all Win_sync
+    Comm_free
 }
 
 impl Function {
@@ -92,45 +86,12 @@ impl Function {
                 Neighborhood::Part(_) => Function::Cart_sub,
             },
             Call::FreeComm(_) => Function::Comm_free,
-            Call::Window(call) => window_of(&call.does),
+            Call::Window(_) | Call::File(_) | Call::Type(_) => {
+                unreachable!("a workload that has windows or files names its functions")
+            }
             Call::Local | Call::Compute(_) | Call::Fail(_) => return None,
             Call::End => Function::Finalize,
         })
-    }
-}
-
-fn window_of(does: &WindowAction) -> Function {
-    match does {
-        WindowAction::Make(Flavor::Create, ..) => Function::Win_create,
-        WindowAction::Make(Flavor::Allocate, ..) => Function::Win_allocate,
-        WindowAction::Make(Flavor::Dynamic, ..) => Function::Win_create_dynamic,
-        WindowAction::Make(Flavor::Shared, ..) => Function::Win_allocate_shared,
-        WindowAction::Free => Function::Win_free,
-        WindowAction::Access(access, request) => match (access.kind, request) {
-            (AccessKind::Put, None) => Function::Put,
-            (AccessKind::Put, Some(_)) => Function::Rput,
-            (AccessKind::Get, None) => Function::Get,
-            (AccessKind::Get, Some(_)) => Function::Rget,
-            (AccessKind::Accumulate, None) => Function::Accumulate,
-            (AccessKind::Accumulate, Some(_)) => Function::Raccumulate,
-            (AccessKind::Fetch { .. }, None) => Function::Get_accumulate,
-            (AccessKind::Fetch { .. }, Some(_)) => Function::Rget_accumulate,
-            (AccessKind::CompareAndSwap, _) => Function::Compare_and_swap,
-        },
-        WindowAction::Fence(_) => Function::Win_fence,
-        WindowAction::Post(..) => Function::Win_post,
-        WindowAction::Start(..) => Function::Win_start,
-        WindowAction::Complete => Function::Win_complete,
-        WindowAction::Wait => Function::Win_wait,
-        WindowAction::Lock(..) => Function::Win_lock,
-        WindowAction::LockAll(_) => Function::Win_lock_all,
-        WindowAction::Unlock(_) => Function::Win_unlock,
-        WindowAction::UnlockAll => Function::Win_unlock_all,
-        WindowAction::Flush(Flush::Target(_), false) => Function::Win_flush,
-        WindowAction::Flush(Flush::Target(_), true) => Function::Win_flush_local,
-        WindowAction::Flush(Flush::All, false) => Function::Win_flush_all,
-        WindowAction::Flush(Flush::All, true) => Function::Win_flush_local_all,
-        WindowAction::Sync => Function::Win_sync,
     }
 }
 

@@ -28,6 +28,7 @@
 
 mod aspen;
 mod call;
+mod file;
 mod function;
 mod jobs;
 mod machines;
@@ -41,6 +42,9 @@ pub use aspen::Walk;
 pub use call::{
     Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series,
     Start, Starts, Volley, Wait, What,
+};
+pub use file::{
+    AccessEnd, FileAccess, FileAction, FileCall, TypeCall, TypeLayout, TypeName, TypeShape, View,
 };
 pub use function::{Function, NAMES};
 pub use jobs::{Job, Jobs};

@@ -1,11 +1,13 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
 mod completing;
+mod file;
 mod listening;
 mod making;
 mod row;
 mod series;
 pub(crate) mod stages;
+mod types;
 mod volley;
 mod window;
 
@@ -30,8 +32,8 @@ use mpi::world::Phase;
 use mpi::{Mpi, World};
 use rank::Addr;
 use recorder::Recorder;
-use rustc_hash::FxHashMap;
 use row::{Row, start};
+use rustc_hash::FxHashMap;
 use volley::Told;
 
 /// Returns a buffer of so many bytes, in no memory.
@@ -118,6 +120,10 @@ pub struct Machines<'m, W: Workload> {
     lists: Lists,
     /// Handles of windows, by rank and number.
     windows: FxHashMap<(u32, u32), usize>,
+    /// Those of files.
+    files: FxHashMap<(u32, u32), usize>,
+    /// Those of datatypes.
+    types: FxHashMap<(u32, u32), usize>,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
     told: Told,
@@ -145,6 +151,8 @@ impl<'m, W: Workload> Machines<'m, W> {
             first,
             lists: Lists::default(),
             windows: FxHashMap::default(),
+            files: FxHashMap::default(),
+            types: FxHashMap::default(),
             some: Vec::new(),
             told: Told::default(),
             failures: Vec::new(),
@@ -261,6 +269,9 @@ impl<'m, W: Workload> Machines<'m, W> {
             };
             {
                 let mut world = self.mpi.world();
+                if call.polls() {
+                    world.messages.ranks_mut().enter_poll();
+                }
                 let (entered, ordinary) = world
                     .enter_call(function, call.message().map_or(Course::Ends, |message| message.course()));
                 (self.machines[at].entered, self.machines[at].function) = (entered, function);
@@ -394,6 +405,8 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),
             Call::FreeComm(comm) => self.free_comm(rank, comm),
             Call::Window(call) => self.begin_window(rank, *call),
+            Call::File(call) => self.begin_file(rank, *call),
+            Call::Type(call) => self.make_type(rank, *call),
             Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
                 mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;

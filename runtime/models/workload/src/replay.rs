@@ -13,12 +13,15 @@ mod collective;
 mod columns;
 mod comparison;
 mod compute;
+mod file;
+mod hints;
 mod making;
 mod operation;
 mod outcome;
 mod plan;
 mod position;
 mod ready;
+mod types;
 mod volley;
 mod window;
 
@@ -36,6 +39,7 @@ use compute::{Clockwork, Passage};
 use engine::{Span, Time};
 use mpi::Mpi;
 use mpi::collective::Reducing;
+use mpi::info::Info;
 use mpi::point_to_point::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
 use mpi::volley::MAX_MESSAGES;
@@ -67,6 +71,8 @@ struct Made {
     persistent: Vec<(u32, u32)>,
     /// Operations that do not commute.
     ordered: Vec<u32>,
+    /// Info objects, where there are files.
+    infos: Vec<(u32, Rc<Info>)>,
 }
 
 /// Settings of a replay.
@@ -372,6 +378,9 @@ impl<'t> Replay<'t> {
                 Call::Local
             }
             Operation::Window(window) => self.window(caller, cursor, window)?,
+            Operation::File(file) => self.file(caller, cursor, file)?,
+            Operation::Type(layout) => self.layout(caller, cursor, layout)?,
+            Operation::Info(info) => self.change_info(caller, cursor, info),
             Operation::FreeComm { comm } => match comm {
                 Comm::Made(_) => Call::FreeComm(self.comm(caller, cursor, *comm)?),
                 _ => Call::Local,

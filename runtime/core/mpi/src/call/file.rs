@@ -2,6 +2,9 @@
 //! `file`.
 
 mod make;
+mod stages;
+
+pub use stages::Answered;
 
 use crate::world::{Mpi, World};
 use collective::agreement::{Contribution, Opened};
@@ -13,6 +16,7 @@ use objects::error::{ErrorClass, Failure, Result};
 use p2p::Messages;
 use p2p::point_to_point::Buffer;
 use p2p::request::Status;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Bytes that each member contributes to the agreement on a file: the context of its communicator, and the
@@ -65,6 +69,25 @@ impl Mpi {
     /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to
     /// the first member.
     pub fn open_file(&self, comm: usize, name: &str, amode: i32) -> Result<usize> {
+        let contribution = self.file(
+            comm,
+            |first| match first {
+                true => file::create(name, amode).map(Some),
+                false => Ok(None),
+            },
+            amode,
+        )?;
+        let (_, handle) = self.agree(comm, FILE_BYTES, contribution, make::open, Mode::Blocking)?;
+        self.files(|files, messages, objects| files.opened(messages, objects, handle, None)).map(|()| handle)
+    }
+
+    /// Returns what the mounted rank brings to the agreement on a file: the first member what it has `opened`.
+    fn file<'n>(
+        &self,
+        comm: usize,
+        opened: impl FnOnce(bool) -> Result<Option<Cow<'n, str>>>,
+        amode: i32,
+    ) -> Result<Contribution> {
         self.may_meet(|_| Some(comm))?;
         let first = {
             let world = self.world();
@@ -77,21 +100,12 @@ impl Mpi {
             }
             communicator.is_self || communicator.rank(world.messages.me()) == 0
         };
-        let opened: Opened = if first {
-            file::create(name, amode).map(Box::from).map_err(|failure| (failure.class.0, failure.text.into()))
-        } else {
-            Ok("".into())
-        };
+        let opened: Opened = opened(first)
+            .map(|name| Box::from(name.unwrap_or_default()))
+            .map_err(|failure| (failure.class.0, failure.text.into()));
         // What is done to a file is told to others without its home's doing.
         self.world().messages.fabric_mut().expect_handshakes();
-        let (_, handle) = self.agree(
-            comm,
-            FILE_BYTES,
-            Contribution::File(amode, Rc::new(opened)),
-            make::open,
-            Mode::Blocking,
-        )?;
-        self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
+        Ok(Contribution::File(amode, Rc::new(opened)))
     }
 
     /// Checks that the mounted rank may wait for the other members of a file: not if one is known to have
@@ -120,9 +134,15 @@ impl Mpi {
             }
             met => met?,
         };
+        self.give_file_back(handle)
+    }
+
+    /// Gives a file back for the mounted rank after all members have met.
+    fn give_file_back(&self, handle: usize) -> Result {
         let world = &mut *self.world();
         let World { objects, messages, chapters, .. } = world;
         let index = objects.files.index(&objects.comms, handle)?;
+        let comm = objects.files.at(index).comm;
         let context = objects.comms.get(comm)?.context;
         let deleted = chapters.files.give_back(messages, objects, index);
         objects.files.forget(messages.me(), handle);
@@ -156,8 +176,20 @@ impl Mpi {
         handle: usize,
         part: impl FnOnce(&mut OpenFiles, &mut Messages, &Objects, u32) -> Result<Meet>,
     ) -> Result<u64> {
+        self.answer_of(self.begin_meet(handle, part)?)
+    }
+
+    /// Begins [`Mpi::meet`]; returns its answer, or the request for it.
+    ///
+    /// # Errors
+    /// As [`Mpi::meet`].
+    pub fn begin_meet(
+        &self,
+        handle: usize,
+        part: impl FnOnce(&mut OpenFiles, &mut Messages, &Objects, u32) -> Result<Meet>,
+    ) -> Result<std::result::Result<u64, usize>> {
         self.may_meet_members(handle)?;
-        let met = self.files(|files, messages, objects| {
+        self.files(|files, messages, objects| {
             let file = objects.files.index(&objects.comms, handle)?;
             match part(files, messages, objects, file) {
                 Ok(meet) => files.meet(messages, objects, file, meet),
@@ -166,8 +198,7 @@ impl Mpi {
                     Err(failure)
                 }
             }
-        })?;
-        self.answer_of(met)
+        })
     }
 
     /// Returns what is known at once, or what the request for it answers.
@@ -353,13 +384,7 @@ impl Mpi {
     /// # Errors
     /// As [`Mpi::start_access`].
     pub fn request_access(&self, access: Access) -> Result<usize> {
-        match self.start_access(access)? {
-            AccessStart::Waits(request) => Ok(request),
-            AccessStart::Done(bytes) => self.files(|files, messages, objects| {
-                let file = objects.files.index(&objects.comms, access.file)?;
-                Ok(files.done_request(messages, file, bytes))
-            }),
-        }
+        self.request_of(self.start_access(access)?, access.file)
     }
 
     /// Begins a split collective, as its first half.

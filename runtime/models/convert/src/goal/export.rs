@@ -298,8 +298,9 @@ impl Writing for Rank<'_> {
             | Call::FreeComm(_)
             | Call::Local
             | Call::Compute(_) => {}
-            Call::Window(_) => {
-                return Err(Stop::Refused("GOAL has no one-sided communication".to_owned()));
+            Call::Type(_) => {}
+            Call::Window(_) | Call::File(_) => {
+                return Err(Stop::Refused("GOAL has no one-sided communication and no files".to_owned()));
             }
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
             Call::End => {}

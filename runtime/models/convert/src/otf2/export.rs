@@ -290,7 +290,10 @@ impl<'a> Rank<'a> {
                 self.events.push(Event::CommDestroy(number));
             }
             Call::Probe(_) | Call::Local | Call::Compute(_) | Call::End => {}
-            Call::Window(_) => return Err("its one-sided communication is not written to OTF2".into()),
+            Call::Type(_) => {}
+            Call::Window(_) | Call::File(_) => {
+                return Err("one-sided communication and files are not written to OTF2".into());
+            }
             Call::Fail(why) => return Err(why.into()),
         }
         Ok(())

@@ -200,8 +200,11 @@ impl<W: Write> Writing for Rank<'_, W> {
             | Call::Local
             | Call::Compute(_)
             | Call::End => {}
-            Call::Window(_) => {
-                return Err(Stop::Refused("SimGrid's replay has no one-sided communication".to_owned()));
+            Call::Type(_) => {}
+            Call::Window(_) | Call::File(_) => {
+                return Err(Stop::Refused(
+                    "SimGrid's replay has no one-sided communication and no files".to_owned(),
+                ));
             }
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
         }

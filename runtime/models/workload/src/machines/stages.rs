@@ -1,11 +1,14 @@
 //! Calls that wait several times, one after the other: what remains of them.
 
+use super::file::FileStage;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::requests::array_of;
 use crate::workload::Workload;
 use mpi::collective::mode::ENDED;
 use mpi::error::Result;
+use mpi::info::Info;
 use rank::Addr;
+use std::rc::Rc;
 
 /// What remains of a call whose rank waits.
 pub(crate) enum Stage {
@@ -15,6 +18,12 @@ pub(crate) enum Stage {
     FreeWindow(u32),
     /// The barrier of a fence on the window with this handle.
     Fence(usize),
+    /// All agree on a file, which gets this number, has so many bytes, and these hints.
+    Open(u32, u64, Rc<Info>),
+    /// The barrier before the file with this number is given back.
+    Close(u32),
+    /// The answer of a file.
+    File(FileStage),
     /// A test of a request that the rank has no number of.
     Test(Box<usize>),
 }
@@ -44,6 +53,12 @@ impl<W: Workload> Machines<'_, W> {
             Stage::Fence(handle) => {
                 self.mpi.end_collective(word, Addr::NULL)?;
                 Ok(Begun::waiting(Blocked::Wait, self.mpi.begin_leave_fence(handle)?))
+            }
+            Stage::Open(number, size, hints) => self.opened_file(rank, (number, size, hints), word),
+            Stage::Close(number) => self.closed_file(rank, number, word),
+            Stage::File(stage) => {
+                let value = self.mpi.end_answer(word)?;
+                self.file_answered(rank, stage, value)
             }
             Stage::Test(mut request) => {
                 let array = array_of(std::slice::from_mut(&mut *request));

@@ -45,11 +45,11 @@ impl<W: Workload> Machines<'_, W> {
             WindowAction::Wait => waits(mpi.begin_epoch(handle, |rma, messages, objects| {
                 rma.exposure(messages, objects, handle).map(Some)
             })?),
-            WindowAction::Lock(kind, target, assert) => waits(
-                mpi.begin_epoch(handle, |rma, messages, objects| {
+            WindowAction::Lock(kind, target, assert) => {
+                waits(mpi.begin_epoch(handle, |rma, messages, objects| {
                     rma.lock(messages, objects, handle, (kind, target, assert))
-                })?,
-            ),
+                })?)
+            }
             WindowAction::LockAll(assert) => {
                 mpi.rma(|rma, messages, objects| rma.lock_all(messages, objects, handle, assert))?;
                 DONE
@@ -57,14 +57,16 @@ impl<W: Workload> Machines<'_, W> {
             WindowAction::Unlock(target) => waits(mpi.begin_epoch(handle, |rma, messages, objects| {
                 rma.unlock(messages, objects, handle, target)
             })?),
-            WindowAction::UnlockAll => waits(
-                mpi.begin_epoch(handle, |rma, messages, objects| rma.unlock_all(messages, objects, handle))?,
-            ),
-            WindowAction::Flush(which, local) => waits(
-                mpi.begin_epoch(handle, |rma, messages, objects| {
+            WindowAction::UnlockAll => {
+                waits(mpi.begin_epoch(handle, |rma, messages, objects| {
+                    rma.unlock_all(messages, objects, handle)
+                })?)
+            }
+            WindowAction::Flush(which, local) => {
+                waits(mpi.begin_epoch(handle, |rma, messages, objects| {
                     rma.flush(messages, objects, handle, which, local)
-                })?,
-            ),
+                })?)
+            }
             WindowAction::Sync => {
                 let request = Box::new(mpi.sync_request(handle)?);
                 self.test_own(rank, request)

@@ -37,7 +37,17 @@ pub(super) struct Partner {
 pub(super) struct Received {
     pub(super) source: Cell,
     pub(super) tag: Cell,
+    pub(super) bytes: Cell,
     pub(super) is_cancelled: Cell,
+}
+
+/// A datatype.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RecordedType {
+    /// By its handle.
+    Predefined(usize),
+    /// By the rank's number for it.
+    Made(Cell),
 }
 
 /// The arguments of one call.
@@ -165,6 +175,37 @@ impl<'a> Arguments<'a> {
         Ok(Some(elements))
     }
 
+    /// Returns the text of this name, where the trace has it.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.text_index(name).map(|text| self.trace.names[text as usize].as_str())
+    }
+
+    /// Returns the index of a text among the trace's names.
+    pub(super) fn text_index(&self, name: &str) -> Option<u32> {
+        match self.field(name).ok()?.0 {
+            Field::Text(text) => Some(*text),
+            _ => None,
+        }
+    }
+
+    /// Returns the datatype of this name, or those of an array.
+    pub(super) fn types(&self, name: &str) -> Result<Vec<RecordedType>, Refused> {
+        let unknown = || format!("its argument {name} is not in the trace");
+        let of = |(field, at): (&Field, usize)| match field {
+            Field::Datatype(Some(place)) => {
+                let name = &self.trace.names[self.trace.types[*place as usize].name as usize];
+                let known = mpi::datatype::predefined::named(name);
+                known.map(RecordedType::Predefined).ok_or_else(|| format!("{name} is no datatype"))
+            }
+            Field::Datatype(None) => Ok(RecordedType::Made(self.cell(at))),
+            _ => Err(unknown()),
+        };
+        match self.list(name)? {
+            Some(elements) => elements.into_iter().map(of).collect(),
+            None => Ok(vec![of(self.field(name)?)?]),
+        }
+    }
+
     /// Returns the numbers of an array.
     pub(super) fn numbers(&self, name: &str) -> Result<Vec<Cell>, Refused> {
         let elements = self.list(name)?.ok_or_else(|| format!("its argument {name} is not in the trace"))?;
@@ -215,6 +256,7 @@ impl<'a> Arguments<'a> {
         matches!(field, Field::Status).then(|| Received {
             source: self.cell(at),
             tag: self.cell(at + 1),
+            bytes: self.cell(at + 2),
             is_cancelled: self.cell(at + 3),
         })
     }

@@ -10,7 +10,6 @@ use crate::call::{Call, Neighborhood};
 use crate::workload::Caller;
 use mpi::request::UNDEFINED;
 use std::rc::Rc;
-use trace::template::Field;
 use trace::trace::{Cell, Instance};
 
 /// A call that makes a communicator, with its arguments.
@@ -48,7 +47,7 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
             // Who is not in the group gets nothing, and asks nobody.
             let Some(made) = call.made("newcomm")? else { return Ok(Some(Operation::Local)) };
             if name == "Comm_create_from_group" {
-                let Some(tag) = call.text("stringtag") else {
+                let Some(tag) = call.text_index("stringtag") else {
                     return Err("its argument stringtag is not in the trace".to_owned());
                 };
                 return Ok(Some(Operation::Make {
@@ -162,15 +161,5 @@ impl Replay<'_> {
         } else {
             members.iter().map(|rank| rank + caller.first).collect()
         })
-    }
-}
-
-impl Arguments<'_> {
-    /// Returns the place of a text among the trace's names.
-    fn text(&self, name: &str) -> Option<u32> {
-        match self.roles.place(self.template, name)?.0 {
-            Field::Text(text) => Some(*text),
-            _ => None,
-        }
     }
 }

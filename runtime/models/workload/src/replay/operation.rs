@@ -2,7 +2,10 @@
 
 use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
 use super::collective::{Collective, collective};
+use super::file::{RecordedFile, file};
+use super::hints::{InfoOperation, info};
 use super::making::{Make, making};
+use super::types::{RecordedLayout, layout};
 use super::window::{Window, window};
 use mpi::point_to_point::SendMode;
 use std::rc::Rc;
@@ -106,6 +109,11 @@ pub(super) enum Operation {
         comm: Comm,
     },
     Window(Window),
+    File(RecordedFile),
+    /// A datatype is made or freed, where there are files.
+    Type(RecordedLayout),
+    /// So is an info object.
+    Info(InfoOperation),
     /// An operation is made, which is commutative or not.
     MakeOp {
         op: Cell,
@@ -114,8 +122,14 @@ pub(super) enum Operation {
 }
 
 /// Prefixes of the names of functions that change nothing beyond their rank.
-const LOCAL: [&str; 38] = [
+const LOCAL: [&str; 44] = [
     "Type_",
+    "File_get_",
+    "File_delete",
+    "File_set_errhandler",
+    "File_create_errhandler",
+    "File_call_errhandler",
+    "Register_datarep",
     "Win_get_",
     "Win_set_",
     "Win_create_keyval",
@@ -193,7 +207,9 @@ const LOCALS: [&str; 34] = [
 ];
 
 fn is_local(name: &str) -> bool {
-    LOCALS.contains(&name) || LOCAL.iter().any(|begin| name.starts_with(begin))
+    // Its pointer is with the file's first rank.
+    name != "File_get_position_shared"
+        && (LOCALS.contains(&name) || LOCAL.iter().any(|begin| name.starts_with(begin)))
 }
 
 fn mode(name: &str) -> SendMode {
@@ -206,14 +222,22 @@ fn mode(name: &str) -> SendMode {
 }
 
 impl Operation {
-    /// Returns what a call is.
-    pub(super) fn of(call: &Arguments) -> Operation {
+    /// Returns what a call is; `has_files` if the trace has any.
+    pub(super) fn of(call: &Arguments, has_files: bool) -> Operation {
         let name = &call.trace.functions[call.template.function as usize].name;
         let name = name.strip_prefix("MPI_").unwrap_or(name);
         if name == "Op_create"
             && let (Ok(Some(op)), Some(commutes)) = (call.object("op"), call.number("commute"))
         {
             return Operation::MakeOp { op, commutes };
+        }
+        if has_files
+            && call.template.code == 0
+            && let Some(operation) = layout(call, name)
+                .and_then(|made| made.map_or_else(|| info(call, name), |of| Ok(Some(of))))
+                .transpose()
+        {
+            return operation.unwrap_or_else(Operation::Refused);
         }
         if is_local(name) {
             return Operation::Local;
@@ -298,7 +322,10 @@ impl Operation {
                 Some(making) => making,
                 None => match window(call, name)? {
                     Some(window) => window,
-                    None => Operation::Collective(collective(call, name)?),
+                    None => match file(call, name)? {
+                        Some(file) => file,
+                        None => Operation::Collective(collective(call, name)?),
+                    },
                 },
             },
         })

@@ -8,6 +8,8 @@ pub(super) struct Outcome {
     /// The source as [`trace::template::Peer`] has it, without a communicator.
     pub(super) source: i64,
     pub(super) tag: i32,
+    /// Bytes that were received or read.
+    pub(super) bytes: i64,
     pub(super) is_cancelled: bool,
 }
 
@@ -43,6 +45,7 @@ impl Replay<'_> {
                     return Some(Outcome {
                         source: number(status.source),
                         tag: number(status.tag) as i32,
+                        bytes: number(status.bytes),
                         is_cancelled: number(status.is_cancelled) != 0,
                     });
                 }

@@ -41,6 +41,8 @@ pub(super) struct Plan {
     pub(super) sites: Vec<trace::part::Place>,
     /// Members of the communicators, if any is made by the members of a group alone; else empty.
     pub(super) groups: FxHashMap<Instance, Rc<[u32]>>,
+    /// `true` if accesses to files may be atomic.
+    pub(super) has_atomic_files: bool,
     /// `true` if a receive may have been cancelled.
     pub(super) cancels: bool,
     steps: Vec<Step>,
@@ -70,6 +72,7 @@ impl Plan {
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
             cancels: trace.functions.iter().any(|function| function.name == "MPI_Cancel"),
+            has_atomic_files: trace.functions.iter().any(|of| of.name == "MPI_File_set_atomicity"),
             groups: FxHashMap::default(),
             steps: Vec::new(),
             begins: Vec::new(),
@@ -111,6 +114,7 @@ impl Plan {
 
     fn add_calls(&mut self, trace: &Trace, without: &[String]) {
         let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
+        let has_files = trace.functions.iter().any(|of| of.name == "MPI_File_open");
         let mut known = FxHashMap::default();
         let mut varying = FxHashSet::default();
         trace.shapes.iter().for_each(|nodes| {
@@ -120,13 +124,9 @@ impl Plan {
         });
         for (number, (called, cells)) in (0..).zip(&trace.calls) {
             let (template, roles) = (&trace.templates[*called as usize], &roles[*called as usize]);
-            let mut operation = Operation::of(&Arguments {
-                trace,
-                template,
-                roles,
-                cells,
-                used: RefCell::new(&mut self.used),
-            });
+            let used = RefCell::new(&mut self.used);
+            let arguments = Arguments { trace, template, roles, cells, used };
+            let mut operation = Operation::of(&arguments, has_files);
             let name = &trace.functions[template.function as usize].name;
             if without.contains(name) {
                 operation = Operation::Local;

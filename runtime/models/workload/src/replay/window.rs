@@ -61,9 +61,7 @@ pub(super) fn window(call: &Arguments, name: &str) -> Result<Option<Operation>, 
         "Win_create" => flavor(Flavor::Create)?,
         "Win_allocate" => flavor(Flavor::Allocate)?,
         "Win_allocate_shared" => flavor(Flavor::Shared)?,
-        "Win_create_dynamic" => {
-            Does::Make(Flavor::Dynamic, Cell::Same(0), Cell::Same(1), call.comm("comm")?)
-        }
+        "Win_create_dynamic" => Does::Make(Flavor::Dynamic, Cell::Same(0), Cell::Same(1), call.comm("comm")?),
         "Win_free" => plain(WindowAction::Free)?,
         "Win_fence" => Does::Fence(known("assert")?),
         "Win_post" => Does::Post(members(call)?, known("assert")?),
@@ -118,9 +116,9 @@ fn access(call: &Arguments, name: &str) -> Result<Option<RecordedAccess>, Refuse
 
 /// Returns the members of a call's group.
 fn members(call: &Arguments) -> Result<Box<[Cell]>, Refused> {
-    call.numbers("members").map(Vec::into_boxed_slice).map_err(|_| {
-        "the trace does not have the members of its group; record the program again".to_owned()
-    })
+    call.numbers("members")
+        .map(Vec::into_boxed_slice)
+        .map_err(|_| "the trace does not have the members of its group; record the program again".to_owned())
 }
 
 impl Window {

@@ -13,6 +13,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use trace::trace::Cell;
 
 /// Mutants of each kind where nothing else is said.
 const DEFAULT_MUTANTS: u64 = 25;
@@ -118,6 +119,17 @@ fn survive(
     kib: Option<u64>,
     commands: impl Fn(&Path) -> Vec<Command>,
 ) {
+    survive_changed(kind, suffix, (originals, mutate), kib, commands);
+}
+
+/// Makes mutants of files by this change, as [`survive`] does.
+fn survive_changed(
+    kind: &str,
+    suffix: &str,
+    (originals, change): (&[Vec<u8>], fn(&[u8], &mut Random) -> Vec<u8>),
+    kib: Option<u64>,
+    commands: impl Fn(&Path) -> Vec<Command>,
+) {
     let number =
         |name: &str, default: u64| std::env::var(name).map_or(default, |value| value.parse().unwrap());
     let (count, seed) = (number("MUTANTS", DEFAULT_MUTANTS), number("MUTANTS_SEED", 1));
@@ -130,7 +142,7 @@ fn survive(
             random.below(2);
         });
         let original = &originals[random.below(originals.len())];
-        fs::write(&path, mutate(original, &mut random)).unwrap();
+        fs::write(&path, change(original, &mut random)).unwrap();
         for command in commands(&path) {
             if let Some(what) = wrong(&command, kib) {
                 let kept = directory.join(format!("{mutant}{suffix}"));
@@ -246,6 +258,41 @@ fn mutants_of_traces_end_with_a_sentence() {
             command(&["trace", "check", text(path)]),
             command(&["trace", "convert", text(path), "-o", text(&goal)]),
         ]
+    });
+}
+
+/// A trace whose contents are whole and say something else: one number of a call, or its function's error.
+fn changed(original: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut trace = trace::Trace::read(original).unwrap();
+    for _ in 0..=random.below(3) {
+        let call = random.below(trace.calls.len());
+        let (template, cells) = &mut trace.calls[call];
+        let values = [-1, 0, 1, 7, 1000, 1 << 20, i64::from(i32::MAX), i64::MAX, i64::MIN];
+        match random.below(8) {
+            0 => trace.templates[*template as usize].code = random.below(30) as i32,
+            _ if cells.is_empty() => {}
+            _ => {
+                let at = random.below(cells.len());
+                cells[at] = Cell::Same(values[random.below(values.len())]);
+            }
+        }
+    }
+    trace.write()
+}
+
+#[test]
+fn replays_of_traces_with_other_numbers_end_with_a_sentence() {
+    let name = scratch("mutants-of-files").join("file");
+    let programs = [
+        recorded("windows", "tests/programs/random_windows.c", "4", &["5", "3"]),
+        recorded("files", "tests/programs/random_files.c", "4", &["5", "2", text(&name)]),
+        recorded("partitions", "tests/programs/partitions.c", "4", &[]),
+        recorded("failing", "tests/programs/failing.c", "4", &["/nonexistent/file"]),
+    ];
+    let originals: Vec<Vec<u8>> = programs.iter().map(|(trace, _)| fs::read(trace).unwrap()).collect();
+    let storage = "star:l=1us,b=10Gbps/storage:servers=2,stripe=1MB,b=1GB/s,l=50us";
+    survive_changed("numbers", ".trace", (&originals, changed), Some(MAX_KIB), |path| {
+        vec![command(&["replay", text(path)]), command(&["replay", text(path), "-m", storage])]
     });
 }
 

@@ -490,16 +490,12 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     let bytes = std::fs::read(&trace).unwrap();
     std::fs::write(&damaged, &bytes[..bytes.len() - 7]).unwrap();
     refused(&damaged, &[], &["cannot read the trace", "damaged"]);
-    let source = directory().join("window.c");
-    std::fs::write(&source, WINDOW).unwrap();
+    let source = directory().join("idup.c");
+    std::fs::write(&source, IDUP).unwrap();
     let program = common::compile(source.to_str().unwrap(), &[]);
     let trace = recorded(Run::of(program).ranks(3).machine("none"), "none");
-    refused(
-        &trace,
-        &[],
-        &["rank 0, call 1, MPI_Win_create at window.c:6 main", "no replay of this function"],
-    );
-    let output = replay(&trace, &["--without", "MPI_Win_create,MPI_Win_free"]);
+    refused(&trace, &[], &["rank 0, call 1, MPI_Comm_idup at idup.c:6 main", "no replay of this function"]);
+    let output = replay(&trace, &["--without", "MPI_Comm_idup,MPI_Wait"]);
     assert!(output.status.success(), "calls that are left out are not refused: {}", text(&output));
     // Half of the messages are not there.
     let trace =
@@ -513,13 +509,13 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     refused(&half, &[], &["deadlock", "has calls of rank 0 and none of rank 2", "xsim trace cut --ranks"]);
 }
 
-const WINDOW: &str = r#"
+const IDUP: &str = r#"
 #include <mpi.h>
 int main(int argc, char **argv) {
-    int memory; MPI_Win window;
+    MPI_Comm made; MPI_Request request;
     MPI_Init(&argc, &argv);
-    MPI_Win_create(&memory, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-    MPI_Win_free(&window);
+    MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Finalize();
     return 0;
 }

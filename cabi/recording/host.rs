@@ -138,6 +138,11 @@ impl Host for SimulatedMpi {
         alone::mpi().files(|files, _, objects| files.size(objects, file)).ok().map(|size| size as i64)
     }
 
+    fn opened_size(file: usize) -> Option<i64> {
+        let world = alone::mpi().world();
+        world.objects.files.get(&world.objects.comms, file).ok().map(|file| file.size as i64)
+    }
+
     fn source(comm: usize, source: i32) -> Option<u32> {
         let world = alone::mpi().world();
         world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()

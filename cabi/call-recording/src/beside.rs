@@ -59,7 +59,7 @@ impl BesideArgument {
             BesideArgument::Opened(file, amode)
                 if call.number(amode, 0) & i64::from(MPI_MODE_APPEND) != 0 =>
             {
-                H::file_size(call.handle(file, 0)).map_or(Value::Unknown, Value::Count)
+                H::opened_size(call.handle(file, 0)).map_or(Value::Unknown, Value::Count)
             }
             BesideArgument::Size(..) | BesideArgument::Opened(..) => Value::Unknown,
         }

@@ -76,6 +76,9 @@ pub trait Host: 'static {
     /// Returns the bytes in an open file; `None` if they are not known.
     fn file_size(file: usize) -> Option<i64>;
 
+    /// Returns the bytes that an open file had when it was opened; `None` if they are not known.
+    fn opened_size(file: usize) -> Option<i64>;
+
     /// Returns the world rank of a source in a communicator of the calling rank.
     fn source(comm: usize, source: i32) -> Option<u32>;
 }

@@ -48,7 +48,8 @@ pub struct ReadPlan {
     pub statuses: Option<usize>,
     /// `true` if the call gets something into a buffer.
     pub receives: bool,
-    /// `true` if the call replaces none of what it is given: its arguments say the same when it has returned.
+    /// `true` if the call replaces none of what it is given, and nothing is recorded beside that: its
+    /// arguments say the same when it has returned.
     pub keeps_arguments: bool,
     /// The steps that encode calls in words, if calls can be encoded.
     pub facts: Option<EncodingSteps>,
@@ -112,9 +113,8 @@ impl ReadPlan {
             indices: named("array_of_indices").or_else(|| named("index")),
             requests: find(&|p| p.kind == Kind::Handle(Class::Request)),
             statuses: find(&|p| p.kind == Kind::Status && p.direction == ArgumentIntent::Out),
-            keeps_arguments: parameters
-                .iter()
-                .all(|p| p.direction != ArgumentIntent::InOut || p.kind == Kind::Buffer),
+            keeps_arguments: beside.is_none()
+                && parameters.iter().all(|p| p.direction != ArgumentIntent::InOut || p.kind == Kind::Buffer),
             // What a handle stands for is in no word.
             facts: EncodingSteps::of(parameters, &told, &words).filter(|_| beside.is_none()),
             beside,

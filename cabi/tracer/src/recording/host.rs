@@ -523,6 +523,10 @@ impl Host for TracedMpi {
         (size >= 0).then_some(size)
     }
 
+    fn opened_size(file: usize) -> Option<i64> {
+        Self::file_size(file)
+    }
+
     fn source(_: usize, _: i32) -> Option<u32> {
         None
     }

@@ -9,7 +9,7 @@ use std::mem::discriminant;
 use std::rc::Rc;
 
 /// Result of opening a file: its name on the host, or an error class and a sentence.
-pub type Opened = std::result::Result<Box<str>, (i32, Box<str>)>;
+pub type Opened = std::result::Result<(Box<str>, u64), (i32, Box<str>)>;
 
 /// The result of meeting another side: its group and the context that both take, or an error class and a
 /// sentence.

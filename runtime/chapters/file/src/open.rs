@@ -54,13 +54,13 @@ pub fn check_mode(amode: i32) -> Result {
 }
 
 /// Returns what the first member does for all: creates the file if that is asked for, and looks whether it
-/// can be opened. Its name on the host, with the directory of a rank that has one of its own: other ranks
-/// open the file too.
+/// can be opened. Returns its name on the host, with the directory of a rank that has one of its own, as other
+/// ranks open the file too, and the bytes in it.
 ///
 /// # Errors
 /// `MPI_ERR_AMODE`, and what the host says: `MPI_ERR_NO_SUCH_FILE`, `MPI_ERR_FILE_EXISTS`, `MPI_ERR_ACCESS`,
 /// `MPI_ERR_BAD_FILE`, ...
-pub fn create(name: &str, amode: i32) -> Result<Cow<'_, str>> {
+pub fn create(name: &str, amode: i32) -> Result<(Cow<'_, str>, u64)> {
     check_mode(amode)?;
     let name = rank::process_state::resolve(plain_name(name));
     let mut options = options(amode);
@@ -73,7 +73,7 @@ pub fn create(name: &str, amode: i32) -> Result<Cow<'_, str>> {
             ErrorClass::BAD_FILE,
             format!("\"{name}\" is a directory: give the name of a file"),
         )),
-        Ok(_) => Ok(name),
+        Ok(about) => Ok((name, about.len())),
         Err(why) => Err(failed("looked at", &name, &why)),
     }
 }
@@ -100,7 +100,7 @@ impl OpenFiles {
     /// Returns what is decided here of a file.
     pub(crate) fn home(&mut self, objects: &Objects, file: u32) -> &mut Home {
         if !self.homes.contains_key(&file) {
-            let shared = self.end_on_opening(objects, file);
+            let shared = OpenFiles::end_on_opening(objects, file);
             self.homes.insert(file, Home { shared, meetings: BTreeMap::new() });
         }
         self.homes.get_mut(&file).expect("made above")
@@ -108,15 +108,8 @@ impl OpenFiles {
 
     /// Returns where pointers are when a file is opened: at its beginning, with `MPI_MODE_APPEND` at its end
     /// (MPI 5.0 section 14.2.1).
-    pub(crate) fn end_on_opening(&mut self, objects: &Objects, file: u32) -> u64 {
-        let appends = objects.files.alive(file).is_some_and(|object| object.amode & MPI_MODE_APPEND != 0);
-        if !appends {
-            return 0;
-        }
-        if self.is_nowhere {
-            return self.sizes.get(&file).copied().unwrap_or_default();
-        }
-        self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
+    pub(crate) fn end_on_opening(objects: &Objects, file: u32) -> u64 {
+        objects.files.alive(file).filter(|of| of.amode & MPI_MODE_APPEND != 0).map_or(0, |of| of.size)
     }
 
     /// Returns the host's file; the first rank of the process that needs it opens it.
@@ -138,25 +131,18 @@ impl OpenFiles {
         Ok(host)
     }
 
-    /// Records that the mounted rank has opened a file; in a run without payloads one with so many bytes.
+    /// Records that the mounted rank has opened a file.
     ///
     /// # Errors
     /// What the host says on a process that cannot open what the first member could.
-    pub fn opened(
-        &mut self,
-        messages: &Messages,
-        objects: &Objects,
-        handle: usize,
-        size: Option<u64>,
-    ) -> Result {
+    pub fn opened(&mut self, messages: &Messages, objects: &Objects, handle: usize) -> Result {
         let file = objects.files.index(&objects.comms, handle)?;
-        match size {
-            Some(size) => _ = self.sizes.insert(file, size),
-            None => drop(self.host(objects, file)?),
+        if !self.is_nowhere {
+            self.host(objects, file)?;
         }
         // One for all: many ranks open a file, and few of them look at it otherwise.
         let view = self.plain.get_or_insert_with(|| Rc::new(View::plain(objects))).clone();
-        let pointer = self.end_on_opening(objects, file);
+        let pointer = OpenFiles::end_on_opening(objects, file);
         self.parts.insert((file, messages.me()), RankFile { pointer, ..RankFile::new(view) });
         Ok(())
     }
@@ -187,7 +173,6 @@ impl OpenFiles {
     /// Forgets a file that all members of the process have given back: nothing of it is left.
     pub fn forget(&mut self, file: u32) {
         self.hosts.remove(&file);
-        self.sizes.remove(&file);
         self.homes.remove(&file);
     }
 }

@@ -66,8 +66,6 @@ pub struct OpenFiles {
     pub(crate) hosts: FxHashMap<u32, Rc<HostFile>>,
     /// `true` in a run without payloads: no file of the host is touched.
     pub(crate) is_nowhere: bool,
-    /// Bytes in each file when it was opened, in such a run.
-    pub(crate) sizes: FxHashMap<u32, u64>,
     /// By file and rank (world number).
     pub(crate) parts: FxHashMap<(u32, u32), RankFile>,
     /// Data representations that ranks (world numbers) have registered.

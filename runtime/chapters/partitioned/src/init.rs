@@ -9,6 +9,7 @@ use objects::error::{ErrorClass, Failure, FailureScope, Result};
 use p2p::Messages;
 use p2p::point_to_point::{Buffer, Peer, bad_tag, view};
 use p2p::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use p2p::view::BufferView;
 use rustc_hash::FxHashMap;
 
 /// Arguments of `MPI_Psend_init` and `MPI_Precv_init`.
@@ -37,7 +38,7 @@ impl Partitioned {
         }
         let (buffer, count, handle) = init.buffer;
         // The whole buffer at once: a partition that is no memory is told here and not when it is ready.
-        view(objects, (buffer, elements, handle))?;
+        memory(messages, objects, (buffer, elements, handle))?;
         let datatype = objects.types.usable(messages.me(), handle)?.clone();
         let bytes = datatype.bytes(count as u64)?;
         let nobody = rank == PROC_NULL;
@@ -78,7 +79,7 @@ impl Partitioned {
             return Err(bad_tag(tag, false));
         }
         let (buffer, _, handle) = init.buffer;
-        let view = view(objects, (buffer, elements, handle))?;
+        let view = memory(messages, objects, (buffer, elements, handle))?;
         let nobody = rank == PROC_NULL;
         let context = match nobody {
             true => objects.comms.get(comm)?.context,
@@ -129,6 +130,18 @@ impl Partitioned {
             self.receivers.remove(&receiver.common.channel);
         }
     }
+}
+
+/// Returns the memory of a buffer; in a run without payloads its length.
+fn memory(messages: &Messages, objects: &Objects, buffer: Buffer) -> Result<BufferView> {
+    if messages.payloads().are_carried() {
+        return view(objects, buffer);
+    }
+    let (_, count, datatype) = buffer;
+    let Ok(count) = u64::try_from(count) else {
+        return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
+    };
+    Ok(BufferView::length(objects.types.usable(messages.me(), datatype)?.bytes(count)?))
 }
 
 /// Partitions, and the elements of all of them.

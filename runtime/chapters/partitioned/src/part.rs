@@ -23,10 +23,11 @@ pub(crate) struct PartitionTransfer {
 impl PartitionTransfer {
     /// Encodes a record for the receiver's process.
     pub(crate) fn record(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(48 + self.data.len());
+        let mut out = Vec::with_capacity(56 + self.data.len());
         out.u64(self.arrival.as_ps());
         self.channel.put(&mut out);
         [self.round, self.index, self.parts].into_iter().for_each(|word| out.u32(word));
+        out.u64(self.bytes);
         out.extend_from_slice(&self.data);
         out
     }
@@ -34,9 +35,9 @@ impl PartitionTransfer {
     pub(crate) fn of(mut record: Take) -> PartitionTransfer {
         let arrival = Time::from_ps(record.u64());
         let channel = MatchedPair::take(&mut record);
-        let (round, index, parts) = (record.u32(), record.u32(), record.u32());
+        let (round, index, parts, bytes) = (record.u32(), record.u32(), record.u32(), record.u64());
         let data = record.0.to_vec();
-        PartitionTransfer { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
+        PartitionTransfer { channel, round, index, parts, bytes, arrival, data }
     }
 }
 

@@ -135,7 +135,7 @@ impl Partitioned {
         let at = (me, messages.clock(me));
         messages.watch_mut().note_sending(at, to, bytes);
         let parts = sender.common.partitions.max(1);
-        let data = packed(sender, index);
+        let data = if messages.payloads().are_carried() { packed(sender, index) } else { Vec::new() };
         let mut part = PartitionTransfer {
             channel: sender.common.channel,
             round: sender.common.round,

@@ -18,6 +18,8 @@ pub struct File {
     pub amode: i32,
     /// The name on the host.
     pub name: Rc<str>,
+    /// Bytes in it when it was opened: all members' pointers begin there with `MPI_MODE_APPEND`.
+    pub size: u64,
     /// The rank (world number) whose process decides what has an order: that of the first member.
     pub home: u32,
     /// The one rank (world number) whose it is, if it was opened on a communicator that every rank has for

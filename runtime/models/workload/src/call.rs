@@ -1,6 +1,7 @@
 //! Calls of a rank without a program.
 
 use crate::file::{FileCall, TypeCall};
+use crate::partitioned::PartitionedCall;
 use crate::window::{WindowAction, WindowCall};
 use engine::Span;
 use mpi::collective::Reducing;
@@ -63,6 +64,12 @@ pub enum Call {
     Window(Box<WindowCall>),
     /// A call about a file.
     File(Box<FileCall>),
+    /// A call about a partitioned send or receive.
+    Partitioned(Box<PartitionedCall>),
+    /// A call that failed when it was recorded: it is made, and may fail.
+    Failing(Box<Call>),
+    /// A collective on a communicator that was refused to the rank.
+    Refused(u32),
     /// A call that makes or frees a datatype, which takes no time.
     Type(Box<TypeCall>),
     /// A call that neither communicates nor takes time.

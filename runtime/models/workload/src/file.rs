@@ -29,11 +29,13 @@ pub enum FileAction {
         size: u64,
         /// Hints.
         hints: Rc<Info>,
+        /// The error class with which the first member cannot open it.
+        failure: Option<i32>,
     },
     /// `MPI_File_close`.
     Close,
     /// `MPI_File_set_view`.
-    View(View),
+    View(FileView),
     /// `MPI_File_set_info`.
     Hints(Rc<Info>),
     /// An access.
@@ -58,7 +60,7 @@ pub enum FileAction {
 
 /// A view of a file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct View {
+pub struct FileView {
     /// Bytes, or `MPI_DISPLACEMENT_CURRENT`.
     pub disp: i64,
     /// The datatype in which accesses count.

@@ -86,9 +86,12 @@ impl Function {
                 Neighborhood::Part(_) => Function::Cart_sub,
             },
             Call::FreeComm(_) => Function::Comm_free,
-            Call::Window(_) | Call::File(_) | Call::Type(_) => {
-                unreachable!("a workload that has windows or files names its functions")
-            }
+            Call::Window(_)
+            | Call::File(_)
+            | Call::Type(_)
+            | Call::Partitioned(_)
+            | Call::Failing(_)
+            | Call::Refused(_) => unreachable!("a workload that has these names its functions"),
             Call::Local | Call::Compute(_) | Call::Fail(_) => return None,
             Call::End => Function::Finalize,
         })

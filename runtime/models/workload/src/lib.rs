@@ -32,6 +32,7 @@ mod file;
 mod function;
 mod jobs;
 mod machines;
+mod partitioned;
 mod replay;
 mod requests;
 mod script;
@@ -44,12 +45,13 @@ pub use call::{
     Start, Starts, Volley, Wait, What,
 };
 pub use file::{
-    AccessEnd, FileAccess, FileAction, FileCall, TypeCall, TypeLayout, TypeName, TypeShape, View,
+    AccessEnd, FileAccess, FileAction, FileCall, FileView, TypeCall, TypeLayout, TypeName, TypeShape,
 };
 pub use function::{Function, NAMES};
 pub use jobs::{Job, Jobs};
 pub use machines::{Found, Machines};
+pub use partitioned::{PartitionedAction, PartitionedCall};
 pub use replay::{Comparison, How, Replay};
 pub use script::Script;
-pub use window::{Access, WindowAction, WindowCall};
+pub use window::{WindowAccess, WindowAction, WindowCall};
 pub use workload::{Caller, Workload};

@@ -4,6 +4,7 @@ mod completing;
 mod file;
 mod listening;
 mod making;
+mod partitioned;
 mod row;
 mod series;
 pub(crate) mod stages;
@@ -33,7 +34,7 @@ use mpi::{Mpi, World};
 use rank::Addr;
 use recorder::Recorder;
 use row::{Row, start};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use volley::Told;
 
 /// Returns a buffer of so many bytes, in no memory.
@@ -118,6 +119,8 @@ pub struct Machines<'m, W: Workload> {
     machines: Block<Machine<W::Cursor>>,
     first: u32,
     lists: Lists,
+    /// Ranks in a call that may fail.
+    failing: FxHashSet<u32>,
     /// Handles of windows, by rank and number.
     windows: FxHashMap<(u32, u32), usize>,
     /// Those of files.
@@ -150,6 +153,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             machines,
             first,
             lists: Lists::default(),
+            failing: FxHashSet::default(),
             windows: FxHashMap::default(),
             files: FxHashMap::default(),
             types: FxHashMap::default(),
@@ -204,7 +208,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 }
                 Answer::Done
             }
-            Blocked::Stage => match self.end_stage(rank)? {
+            Blocked::Stage => match self.tolerated(rank, |machines| machines.end_stage(rank))? {
                 Begun::Done(done) => {
                     self.leave(rank);
                     done
@@ -214,7 +218,16 @@ impl<'m, W: Workload> Machines<'m, W> {
                     return Ok(Outcome::Blocked);
                 }
             },
-            blocked => self.end(rank, blocked)?,
+            blocked => {
+                let ended = self.end(rank, blocked);
+                match ended {
+                    Err(_) if self.failing.remove(&rank) => {
+                        self.leave(rank);
+                        Answer::Done
+                    }
+                    ended => ended?,
+                }
+            }
         };
         loop {
             // Recorders are told of each call by itself.
@@ -283,7 +296,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 self.tell_entered(rank, &call);
             }
             let ends = matches!(call, Call::End);
-            match self.begin(rank, call)? {
+            match self.tolerated(rank, |machines| machines.begin(rank, call))? {
                 Begun::Done(done) => answer = done,
                 Begun::Blocks(blocked, word) => {
                     (self.machines[at].blocked, self.machines[at].word) = (blocked, word);
@@ -294,6 +307,24 @@ impl<'m, W: Workload> Machines<'m, W> {
             if ends {
                 return Ok(Outcome::Finished { status: 0 });
             }
+        }
+    }
+
+    /// Makes a part of a rank's call. A failure ends the call if it failed in the recording.
+    #[inline(always)]
+    fn tolerated(&mut self, rank: u32, part: impl FnOnce(&mut Self) -> Result<Begun>) -> Result<Begun> {
+        let begun = part(self);
+        if self.failing.is_empty() {
+            return begun;
+        }
+        match begun {
+            Ok(Begun::Blocks(blocked, word)) => Ok(Begun::Blocks(blocked, word)),
+            Ok(done) => {
+                self.failing.remove(&rank);
+                Ok(done)
+            }
+            Err(_) if self.failing.remove(&rank) => DONE,
+            Err(failure) => Err(failure),
         }
     }
 
@@ -407,6 +438,15 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Window(call) => self.begin_window(rank, *call),
             Call::File(call) => self.begin_file(rank, *call),
             Call::Type(call) => self.make_type(rank, *call),
+            Call::Partitioned(call) => self.begin_partitioned(rank, *call),
+            Call::Failing(call) => {
+                self.failing.insert(rank);
+                self.begin(rank, *call)
+            }
+            Call::Refused(comm) => {
+                mpi.refuse_collective(self.comm(rank, comm));
+                DONE
+            }
             Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
                 mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;

@@ -18,6 +18,7 @@ mod hints;
 mod making;
 mod operation;
 mod outcome;
+mod partitioned;
 mod plan;
 mod position;
 mod ready;
@@ -283,7 +284,16 @@ impl<'t> Replay<'t> {
 
     /// Returns the call that the cursor is at, which has this number.
     fn call(&self, caller: &Caller, cursor: &Cursor, number: u32) -> Result<Call, Refusal> {
-        let operation = &self.plan.operations[number as usize];
+        self.operation(caller, cursor, (number, &self.plan.operations[number as usize]))
+    }
+
+    /// Returns the call that an operation is, which the call of this number makes.
+    fn operation(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        (number, operation): (u32, &Operation),
+    ) -> Result<Call, Refusal> {
         Ok(match operation {
             Operation::Local | Operation::Look { .. } | Operation::Refused(_) => Call::Local,
             Operation::Send { mode, to, request } => {
@@ -378,6 +388,13 @@ impl<'t> Replay<'t> {
                 Call::Local
             }
             Operation::Window(window) => self.window(caller, cursor, window)?,
+            Operation::Partitioned(call) => self.partitioned(caller, cursor, call)?,
+            Operation::RefusedCollective(comm) => Call::Refused(self.comm(caller, cursor, *comm)?),
+            // What cannot be made of it had no effect.
+            Operation::Failed(of) => match self.operation(caller, cursor, (number, of)) {
+                Ok(Call::Local) | Err(_) => Call::Local,
+                Ok(call) => Call::Failing(Box::new(call)),
+            },
             Operation::File(file) => self.file(caller, cursor, file)?,
             Operation::Type(layout) => self.layout(caller, cursor, layout)?,
             Operation::Info(info) => self.change_info(caller, cursor, info),

@@ -1,7 +1,7 @@
 //! The open requests of ranks: most ranks have none, and a rank that has some has them for a short while.
 
 use crate::call::{Awaited, Envelope, Requests};
-use crate::machines::stages::Stage;
+use crate::machines::stages::CallStage;
 use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
 use mpi::request::RequestArray;
 use mpi::topology::Cart;
@@ -27,7 +27,7 @@ pub(crate) struct Open {
     /// the message (`MPI_Mprobe`).
     pub(crate) probed: Option<(Envelope, Option<u32>)>,
     /// What remains of the call that the rank is blocked in, if it waits several times.
-    pub(crate) stage: Option<Stage>,
+    pub(crate) stage: Option<CallStage>,
 }
 
 impl Open {

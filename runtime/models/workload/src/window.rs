@@ -21,7 +21,7 @@ pub enum WindowAction {
     /// `MPI_Win_free`.
     Free,
     /// An access, with the number of its request if it has one.
-    Access(Access, Option<u32>),
+    Access(WindowAccess, Option<u32>),
     /// `MPI_Win_fence`, with its assertion.
     Fence(i32),
     /// `MPI_Win_post` to these ranks (all ranks of the run counted), with its assertion.
@@ -48,7 +48,7 @@ pub enum WindowAction {
 
 /// An access to a window, without data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
+pub struct WindowAccess {
     /// What it does.
     pub kind: AccessKind,
     /// The target in the window's group.

@@ -87,11 +87,12 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
         Contribution::File(amode, name) => {
             out.u8(9);
             out.i32(*amode);
-            let (class, text) = match &**name {
-                Ok(name) => (0, name),
-                Err((class, why)) => (*class, why),
+            let (class, text, bytes) = match &**name {
+                Ok((name, bytes)) => (0, name, *bytes),
+                Err((class, why)) => (*class, why, 0),
             };
             out.i32(class);
+            out.u64(bytes);
             out.bytes(text.as_bytes());
         }
         Contribution::Met(met) => {
@@ -123,9 +124,12 @@ fn take(from: &mut Take) -> Contribution {
         7 => Contribution::Refused,
         8 => Contribution::Window(from.u64(), from.u64(), from.u64() as i64),
         9 => {
-            let (amode, class) = (from.i32(), from.i32());
+            let (amode, class, bytes) = (from.i32(), from.i32(), from.u64());
             let text: Box<str> = String::from_utf8_lossy(from.bytes()).into();
-            Contribution::File(amode, Rc::new(if class == 0 { Ok(text) } else { Err((class, text)) }))
+            Contribution::File(
+                amode,
+                Rc::new(if class == 0 { Ok((text, bytes)) } else { Err((class, text)) }),
+            )
         }
         10 => {
             let class = from.i32();
@@ -299,7 +303,7 @@ mod tests {
             Contribution::Edges(vec![(1, 2, -3)], true),
             Contribution::Adjacent(Rc::new(graph)),
             Contribution::Refused,
-            Contribution::File(5, Rc::new(Ok("name".into()))),
+            Contribution::File(5, Rc::new(Ok(("name".into(), 7)))),
             Contribution::File(6, Rc::new(Err((42, "why".into())))),
             Contribution::Nothing,
         ];

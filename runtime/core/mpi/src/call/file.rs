@@ -4,7 +4,7 @@
 mod make;
 mod stages;
 
-pub use stages::Answered;
+pub use stages::{FileAnswer, OpenedSize};
 
 use crate::world::{Mpi, World};
 use collective::agreement::{Contribution, Opened};
@@ -78,14 +78,14 @@ impl Mpi {
             amode,
         )?;
         let (_, handle) = self.agree(comm, FILE_BYTES, contribution, make::open, Mode::Blocking)?;
-        self.files(|files, messages, objects| files.opened(messages, objects, handle, None)).map(|()| handle)
+        self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
     }
 
     /// Returns what the mounted rank brings to the agreement on a file: the first member what it has `opened`.
     fn file<'n>(
         &self,
         comm: usize,
-        opened: impl FnOnce(bool) -> Result<Option<Cow<'n, str>>>,
+        opened: impl FnOnce(bool) -> Result<Option<(Cow<'n, str>, u64)>>,
         amode: i32,
     ) -> Result<Contribution> {
         self.may_meet(|_| Some(comm))?;
@@ -101,7 +101,7 @@ impl Mpi {
             communicator.is_self || communicator.rank(world.messages.me()) == 0
         };
         let opened: Opened = opened(first)
-            .map(|name| Box::from(name.unwrap_or_default()))
+            .map(|opened| opened.map(|(name, size)| (Box::from(name), size)).unwrap_or_default())
             .map_err(|failure| (failure.class.0, failure.text.into()));
         // What is done to a file is told to others without its home's doing.
         self.world().messages.fabric_mut().expect_handshakes();

@@ -60,11 +60,38 @@ impl Mpi {
     /// # Errors
     /// As [`Partitioned::ready`].
     pub fn partitions_ready(&self, request: usize, partitions: impl Iterator<Item = i32> + Clone) -> Result {
-        self.of_request(request, |partitioned, messages| partitioned.ready(messages, request, partitions))?;
+        self.begin_partitions_ready(request, partitions)?;
         if self.world().messages.peers().are_crowded() {
             self.step_back();
         }
         Ok(())
+    }
+
+    /// Makes partitions ready, as [`Mpi::partitions_ready`] for a rank that has no stack to step back on.
+    ///
+    /// # Errors
+    /// As [`Partitioned::ready`].
+    pub fn begin_partitions_ready(
+        &self,
+        request: usize,
+        partitions: impl Iterator<Item = i32> + Clone,
+    ) -> Result {
+        self.of_request(request, |partitioned, messages| partitioned.ready(messages, request, partitions))
+    }
+
+    /// Begins to wait for a partition, for an `MPI_Parrived` that finds it: the request to wait for, unless it
+    /// has come.
+    ///
+    /// # Errors
+    /// As [`Partitioned::ask`].
+    pub fn begin_arrived(&self, request: usize, partition: i32) -> Result<Option<usize>> {
+        let look =
+            self.of_request(request, |partitioned, messages| partitioned.ask(messages, request, partition))?;
+        match look {
+            Some(look) if self.begin_wait(look)? => Ok(Some(look)),
+            Some(look) => self.end_wait(look).map(|_| None),
+            None => Ok(None),
+        }
     }
 
     /// Implements `MPI_Parrived`. Returns `true` if the partition has come by the rank's clock.

@@ -299,8 +299,13 @@ impl Writing for Rank<'_> {
             | Call::Local
             | Call::Compute(_) => {}
             Call::Type(_) => {}
-            Call::Window(_) | Call::File(_) => {
-                return Err(Stop::Refused("GOAL has no one-sided communication and no files".to_owned()));
+            Call::Failing(_) | Call::Refused(_) => {
+                return Err(Stop::Refused("it failed when it was recorded".to_owned()));
+            }
+            Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
+                return Err(Stop::Refused(
+                    "GOAL has no one-sided and no partitioned communication, and no files".to_owned(),
+                ));
             }
             Call::Fail(why) => return Err(Stop::Refused(why.into())),
             Call::End => {}

@@ -291,8 +291,11 @@ impl<'a> Rank<'a> {
             }
             Call::Probe(_) | Call::Local | Call::Compute(_) | Call::End => {}
             Call::Type(_) => {}
-            Call::Window(_) | Call::File(_) => {
-                return Err("one-sided communication and files are not written to OTF2".into());
+            Call::Failing(_) | Call::Refused(_) => return Err("it failed when it was recorded".into()),
+            Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
+                return Err(
+                    "one-sided and partitioned communication and files are not written to OTF2".into()
+                );
             }
             Call::Fail(why) => return Err(why.into()),
         }

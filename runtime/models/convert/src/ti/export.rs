@@ -201,9 +201,13 @@ impl<W: Write> Writing for Rank<'_, W> {
             | Call::Compute(_)
             | Call::End => {}
             Call::Type(_) => {}
-            Call::Window(_) | Call::File(_) => {
+            Call::Failing(_) | Call::Refused(_) => {
+                return Err(Stop::Refused("it failed when it was recorded".to_owned()));
+            }
+            Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
                 return Err(Stop::Refused(
-                    "SimGrid's replay has no one-sided communication and no files".to_owned(),
+                    "SimGrid's replay has no one-sided and no partitioned communication, and no files"
+                        .to_owned(),
                 ));
             }
             Call::Fail(why) => return Err(Stop::Refused(why.into())),

@@ -108,7 +108,14 @@ impl<W: Workload> Machines<'_, W> {
                 if wait == Wait::Tested {
                     self.reach_all(rank, array)?;
                 }
-                mpi.finish_all(array, |_, _| {}).map(|()| Answer::Done)?
+                match mpi.finish_all(array, |_, _| {}) {
+                    Ok(()) => Answer::Done,
+                    Err(failure) => {
+                        self.put_back(list);
+                        self.release(rank);
+                        return Err(failure);
+                    }
+                }
             }
             Wait::Any => {
                 let (index, _) = mpi.end_wait_any(array)?;

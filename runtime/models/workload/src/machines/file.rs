@@ -1,13 +1,13 @@
 //! Files of ranks without a program, which are nowhere: opening and closing them, views, pointers, accesses.
 
-use super::stages::Stage;
+use super::stages::CallStage;
 use super::{Begun, Blocked, DONE, Machines};
-use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, View};
+use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, FileView};
 use crate::workload::Workload;
 use mpi::Objects;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::file::{FileLength, Meet, NewView, OpenFiles, Transfer};
-use mpi::files::{Answered, Pointer};
+use mpi::files::{FileAnswer, Pointer};
 use mpi::info::Info;
 use mpi::messages::Messages;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub(crate) enum FileStage {
     /// Nothing.
     Met,
     /// The view is set.
-    View(usize, Box<View>),
+    View(usize, Box<FileView>),
     Atomicity(usize, bool),
     /// An access begins there.
     Access(Box<Transfer>, usize, FileAccess),
@@ -26,16 +26,17 @@ pub(crate) enum FileStage {
 impl<W: Workload> Machines<'_, W> {
     pub(super) fn begin_file(&mut self, rank: u32, FileCall { file, does }: FileCall) -> Result<Begun> {
         let mpi = self.mpi;
-        if let FileAction::Open { comm, name, amode, size, hints } = does {
-            let (word, waits) = mpi.begin_open(self.comm(rank, comm), &name, amode)?;
-            return self.stage(rank, Stage::Open(file, size, hints), word, waits);
+        if let FileAction::Open { comm, name, amode, size, hints, failure } = does {
+            let (word, waits) =
+                mpi.begin_open(self.comm(rank, comm), &name, amode, failure.map_or(Ok(size), Err))?;
+            return self.stage(rank, CallStage::Open(file, hints), word, waits);
         }
         let handle = self.file(rank, file)?;
         match does {
             FileAction::Open { .. } => unreachable!("it was opened above"),
             FileAction::Close => {
                 let word = mpi.begin_close(handle)?;
-                self.stage(rank, Stage::Close(file), word, true)
+                self.stage(rank, CallStage::Close(file), word, true)
             }
             FileAction::View(view) => {
                 self.hint(rank, handle, &view.hints)?;
@@ -92,12 +93,12 @@ impl<W: Workload> Machines<'_, W> {
     }
 
     /// Goes on with a stage once a file has answered.
-    fn ask_file(&mut self, rank: u32, stage: FileStage, answered: Answered) -> Result<Begun> {
+    fn ask_file(&mut self, rank: u32, stage: FileStage, answered: FileAnswer) -> Result<Begun> {
         match answered {
             Ok(value) => self.file_answered(rank, stage, value),
             Err(request) => {
                 let waits = self.mpi.begin_wait(request)?;
-                self.stage(rank, Stage::File(stage), request, waits)
+                self.stage(rank, CallStage::File(stage), request, waits)
             }
         }
     }
@@ -146,7 +147,7 @@ impl<W: Workload> Machines<'_, W> {
         self.ask_file(rank, FileStage::Access(Box::new(transfer), handle, access), answered)
     }
 
-    fn view<'v>(&self, rank: u32, view: &'v View) -> Result<NewView<'v>> {
+    fn view<'v>(&self, rank: u32, view: &'v FileView) -> Result<NewView<'v>> {
         let (etype, filetype) = (self.datatype(rank, view.etype)?, self.datatype(rank, view.filetype)?);
         Ok(NewView { disp: view.disp, etype, filetype, datarep: &view.datarep })
     }
@@ -165,10 +166,10 @@ impl<W: Workload> Machines<'_, W> {
     pub(super) fn opened_file(
         &mut self,
         rank: u32,
-        (file, size, hints): (u32, u64, Rc<Info>),
+        (file, hints): (u32, Rc<Info>),
         word: usize,
     ) -> Result<Begun> {
-        let handle = self.mpi.end_open(word, size)?;
+        let handle = self.mpi.end_open(word)?;
         self.hint(rank, handle, &hints)?;
         self.files.insert((rank, file), handle);
         DONE

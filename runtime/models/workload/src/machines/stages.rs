@@ -11,15 +11,15 @@ use rank::Addr;
 use std::rc::Rc;
 
 /// What remains of a call whose rank waits.
-pub(crate) enum Stage {
+pub(crate) enum CallStage {
     /// All agree on a window, which gets this number.
     Window(u32),
     /// The barrier before the window with this number is given back.
     FreeWindow(u32),
     /// The barrier of a fence on the window with this handle.
     Fence(usize),
-    /// All agree on a file, which gets this number, has so many bytes, and these hints.
-    Open(u32, u64, Rc<Info>),
+    /// All agree on a file, which gets this number, with these hints.
+    Open(u32, Rc<Info>),
     /// The barrier before the file with this number is given back.
     Close(u32),
     /// The answer of a file.
@@ -30,7 +30,7 @@ pub(crate) enum Stage {
 
 impl<W: Workload> Machines<'_, W> {
     /// Blocks a rank before a stage, or goes on with it if it does not have to wait.
-    pub(super) fn stage(&mut self, rank: u32, stage: Stage, word: usize, waits: bool) -> Result<Begun> {
+    pub(super) fn stage(&mut self, rank: u32, stage: CallStage, word: usize, waits: bool) -> Result<Begun> {
         if !waits || word == ENDED {
             return self.go_on_with(rank, stage, word);
         }
@@ -46,21 +46,21 @@ impl<W: Workload> Machines<'_, W> {
         self.go_on_with(rank, stage, word)
     }
 
-    fn go_on_with(&mut self, rank: u32, stage: Stage, word: usize) -> Result<Begun> {
+    fn go_on_with(&mut self, rank: u32, stage: CallStage, word: usize) -> Result<Begun> {
         match stage {
-            Stage::Window(number) => self.made_window(rank, number, word),
-            Stage::FreeWindow(number) => self.freed_window(rank, number, word),
-            Stage::Fence(handle) => {
+            CallStage::Window(number) => self.made_window(rank, number, word),
+            CallStage::FreeWindow(number) => self.freed_window(rank, number, word),
+            CallStage::Fence(handle) => {
                 self.mpi.end_collective(word, Addr::NULL)?;
                 Ok(Begun::waiting(Blocked::Wait, self.mpi.begin_leave_fence(handle)?))
             }
-            Stage::Open(number, size, hints) => self.opened_file(rank, (number, size, hints), word),
-            Stage::Close(number) => self.closed_file(rank, number, word),
-            Stage::File(stage) => {
+            CallStage::Open(number, hints) => self.opened_file(rank, (number, hints), word),
+            CallStage::Close(number) => self.closed_file(rank, number, word),
+            CallStage::File(stage) => {
                 let value = self.mpi.end_answer(word)?;
                 self.file_answered(rank, stage, value)
             }
-            Stage::Test(mut request) => {
+            CallStage::Test(mut request) => {
                 let array = array_of(std::slice::from_mut(&mut *request));
                 self.mpi.end_test_all(array)?;
                 DONE
@@ -71,6 +71,6 @@ impl<W: Workload> Machines<'_, W> {
     /// Tests a request that the rank has no number of, whatever comes of it.
     pub(super) fn test_own(&mut self, rank: u32, mut request: Box<usize>) -> Result<Begun> {
         let waits = self.mpi.begin_test_all(array_of(std::slice::from_mut(&mut *request)));
-        self.stage(rank, Stage::Test(request), 0, waits)
+        self.stage(rank, CallStage::Test(request), 0, waits)
     }
 }

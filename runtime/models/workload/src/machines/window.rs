@@ -1,9 +1,9 @@
 //! Windows of ranks without a program: making and freeing them, epochs and accesses.
 
-use super::stages::Stage;
+use super::stages::CallStage;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::call::Answer;
-use crate::window::{Access, WindowAction, WindowCall};
+use crate::window::{WindowAccess, WindowAction, WindowCall};
 use crate::workload::Workload;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::group::Group;
@@ -14,7 +14,7 @@ impl<W: Workload> Machines<'_, W> {
         let mpi = self.mpi;
         if let WindowAction::Make(flavor, size, unit, comm) = does {
             let (word, waits) = mpi.begin_window(flavor, size, unit, self.comm(rank, comm))?;
-            return self.stage(rank, Stage::Window(win), word, waits);
+            return self.stage(rank, CallStage::Window(win), word, waits);
         }
         let handle = self.window(rank, win)?;
         let waits = |request: Option<usize>| Ok(Begun::waiting(Blocked::Wait, request));
@@ -22,11 +22,11 @@ impl<W: Workload> Machines<'_, W> {
             WindowAction::Make(..) => unreachable!("it was made above"),
             WindowAction::Free => {
                 let word = mpi.begin_free_window(handle)?;
-                self.stage(rank, Stage::FreeWindow(win), word, true)
+                self.stage(rank, CallStage::FreeWindow(win), word, true)
             }
             WindowAction::Access(access, request) => self.access(rank, handle, access, request),
             WindowAction::Fence(assert) => match mpi.enter_fence(handle, assert)? {
-                Some(word) => self.stage(rank, Stage::Fence(handle), word, true),
+                Some(word) => self.stage(rank, CallStage::Fence(handle), word, true),
                 None => waits(mpi.begin_leave_fence(handle)?),
             },
             WindowAction::Post(ranks, assert) => {
@@ -78,7 +78,7 @@ impl<W: Workload> Machines<'_, W> {
         &mut self,
         rank: u32,
         win: usize,
-        Access { kind, rank: target, displacement, bytes, extent }: Access,
+        WindowAccess { kind, rank: target, displacement, bytes, extent }: WindowAccess,
         number: Option<u32>,
     ) -> Result<Begun> {
         let wants_request = number.is_some();

@@ -4,9 +4,10 @@ use super::arguments::{Arguments, Comm, Received, RecordedType, Refused};
 use super::operation::{Operation, request};
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
-use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, View};
+use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, FileView};
 use crate::workload::Caller;
 use mpi::abi::{MPI_MODE_APPEND, MPI_SEEK_END};
+use mpi::error::ErrorClass;
 use mpi::file::Direction;
 use mpi::files::Pointer;
 use std::rc::Rc;
@@ -16,17 +17,18 @@ use trace::trace::Cell;
 #[derive(Debug)]
 pub(super) struct RecordedFile {
     file: Cell,
-    does: Does,
+    does: RecordedFileAction,
 }
 
 /// What a call does to a file, with its numbers by rank.
 #[derive(Debug)]
-enum Does {
+enum RecordedFileAction {
     /// Communicator, name, mode, bytes in the file, info object.
-    Open(Comm, Rc<str>, Cell, Option<Cell>, Option<Cell>),
+    /// And the error with which it failed.
+    Open(Comm, Rc<str>, Cell, Option<Cell>, Option<Cell>, Option<i32>),
     View(RecordedView),
     Hints(Option<Cell>),
-    Access(RecordedAccess),
+    Access(RecordedFileAccess),
     /// The name of the whole, and the status of the second half.
     EndSplit(&'static str, Option<Received>),
     /// Offset, whence, bytes in the file.
@@ -49,7 +51,7 @@ struct RecordedView {
 }
 
 #[derive(Debug)]
-struct RecordedAccess {
+struct RecordedFileAccess {
     direction: Direction,
     /// The pointer, or the offset.
     pointer: Result<Pointer, Cell>,
@@ -57,11 +59,11 @@ struct RecordedAccess {
     count: Cell,
     datatype: RecordedType,
     status: Option<Received>,
-    ends: Ends,
+    ends: RecordedEnd,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Ends {
+enum RecordedEnd {
     Blocking,
     Request(Cell),
     Split(&'static str),
@@ -77,6 +79,9 @@ const SPLITS: [&str; 6] = [
     "MPI_File_write_ordered",
 ];
 
+/// Errors of an opening that follow from the members' modes, or none.
+const MODES_DIFFER: [i32; 3] = [0, ErrorClass::AMODE.0, ErrorClass::NOT_SAME.0];
+
 /// Data representations that are not the program's own.
 const REPRESENTATIONS: [&str; 3] = ["native", "internal", "external32"];
 
@@ -87,24 +92,32 @@ pub(super) fn file(call: &Arguments, name: &str) -> Result<Option<Operation>, Re
         "File_open" => {
             let filename = call.text("filename").ok_or("its argument filename is not in the trace")?;
             let (comm, info) = (call.comm("comm")?, call.object("info")?);
-            Does::Open(comm, filename.into(), known("amode")?, call.number("size"), info)
+            let (amode, size) = (known("amode")?, call.number("size"));
+            let failure = Some(call.template.code).filter(|code| !MODES_DIFFER.contains(code));
+            RecordedFileAction::Open(comm, filename.into(), amode, size, info, failure)
         }
-        "File_close" => Does::Plain(FileAction::Close),
-        "File_set_view" => Does::View(view(call)?),
-        "File_set_info" => Does::Hints(call.object("info")?),
-        "File_seek" => Does::Seek(known("offset")?, known("whence")?, call.number("size")),
-        "File_seek_shared" => Does::SeekShared(known("offset")?, known("whence")?, call.number("size")),
-        "File_get_position_shared" => Does::Plain(FileAction::SharedPosition),
-        "File_set_size" => Does::SetSize(known("size")?),
-        "File_preallocate" => Does::Preallocate(known("size")?),
-        "File_set_atomicity" => Does::Atomicity(known("flag")?),
-        "File_sync" => Does::Plain(FileAction::Sync),
+        "File_close" => RecordedFileAction::Plain(FileAction::Close),
+        "File_set_view" => RecordedFileAction::View(view(call)?),
+        "File_set_info" => RecordedFileAction::Hints(call.object("info")?),
+        "File_seek" => RecordedFileAction::Seek(known("offset")?, known("whence")?, call.number("size")),
+        "File_seek_shared" => {
+            RecordedFileAction::SeekShared(known("offset")?, known("whence")?, call.number("size"))
+        }
+        "File_get_position_shared" => RecordedFileAction::Plain(FileAction::SharedPosition),
+        "File_set_size" => RecordedFileAction::SetSize(known("size")?),
+        "File_preallocate" => RecordedFileAction::Preallocate(known("size")?),
+        "File_set_atomicity" => RecordedFileAction::Atomicity(known("flag")?),
+        "File_sync" => RecordedFileAction::Plain(FileAction::Sync),
         _ => match access(call, name)? {
             Some(does) => does,
             None => return Ok(None),
         },
     };
-    let file = call.object("fh")?.ok_or("its file is not in the trace")?;
+    // Who could not open a file has none.
+    let file = match call.object("fh")? {
+        None if matches!(does, RecordedFileAction::Open(..)) && call.template.code != 0 => Cell::Same(0),
+        file => file.ok_or("its file is not in the trace")?,
+    };
     Ok(Some(Operation::File(RecordedFile { file, does })))
 }
 
@@ -125,7 +138,7 @@ fn view(call: &Arguments) -> Result<RecordedView, Refused> {
     Ok(RecordedView { disp: call.known("disp")?, etype, filetype, datarep, info })
 }
 
-fn access(call: &Arguments, name: &str) -> Result<Option<Does>, Refused> {
+fn access(call: &Arguments, name: &str) -> Result<Option<RecordedFileAction>, Refused> {
     let Some(plain) = name.strip_prefix("File_") else { return Ok(None) };
     let starts = plain.starts_with("iread") || plain.starts_with("iwrite");
     let plain = if starts { &plain[1..] } else { plain };
@@ -139,12 +152,14 @@ fn access(call: &Arguments, name: &str) -> Result<Option<Does>, Refused> {
         SPLITS.iter().copied().find(|known| *known == whole).ok_or("there is no replay of this function")
     };
     if let Some(whole) = plain.strip_suffix("_end") {
-        return Ok(Some(Does::EndSplit(split(whole)?, call.status())));
+        return Ok(Some(RecordedFileAction::EndSplit(split(whole)?, call.status())));
     }
     let (form, ends) = match form.strip_suffix("_begin") {
-        Some(form) => (form, Ends::Split(split(plain.trim_end_matches("_begin"))?)),
-        None if starts => (form, Ends::Request(request(call)?.ok_or("its request is not in the trace")?)),
-        None => (form, Ends::Blocking),
+        Some(form) => (form, RecordedEnd::Split(split(plain.trim_end_matches("_begin"))?)),
+        None if starts => {
+            (form, RecordedEnd::Request(request(call)?.ok_or("its request is not in the trace")?))
+        }
+        None => (form, RecordedEnd::Blocking),
     };
     let (pointer, collective) = match form {
         "" => (Ok(Pointer::Individual), false),
@@ -158,7 +173,15 @@ fn access(call: &Arguments, name: &str) -> Result<Option<Does>, Refused> {
     let types = call.types("datatype")?;
     let datatype = *types.first().ok_or("its argument datatype is not in the trace")?;
     let (count, status) = (call.known("count")?, call.status());
-    Ok(Some(Does::Access(RecordedAccess { direction, pointer, collective, count, datatype, status, ends })))
+    Ok(Some(RecordedFileAction::Access(RecordedFileAccess {
+        direction,
+        pointer,
+        collective,
+        count,
+        datatype,
+        status,
+        ends,
+    })))
 }
 
 impl Replay<'_> {
@@ -184,47 +207,52 @@ impl Replay<'_> {
             Ok::<_, Refusal>((number(*offset), whence, size(whence == MPI_SEEK_END, end)?))
         };
         let does = match &file.does {
-            Does::Open(comm, name, amode, bytes, info) => {
+            RecordedFileAction::Open(comm, name, amode, bytes, info, failure) => {
                 let amode = number(*amode) as i32;
                 FileAction::Open {
                     comm: self.comm(caller, cursor, *comm)?,
                     name: name.clone(),
                     amode,
-                    size: size(amode & MPI_MODE_APPEND != 0, bytes)?,
+                    size: size(amode & MPI_MODE_APPEND != 0 && failure.is_none(), bytes)?,
                     hints: self.hints(caller, cursor, *info)?,
+                    failure: *failure,
                 }
             }
-            Does::View(RecordedView { disp, etype, filetype, datarep, info }) => FileAction::View(View {
-                disp: number(*disp),
-                etype: self.type_name(cursor, *etype),
-                filetype: self.type_name(cursor, *filetype),
-                datarep: datarep.clone(),
-                hints: self.hints(caller, cursor, *info)?,
-            }),
-            Does::Hints(info) => FileAction::Hints(self.hints(caller, cursor, *info)?),
-            Does::Access(access) => FileAction::Access(self.file_access(cursor, file.file, access)),
-            Does::EndSplit(name, _) => FileAction::EndSplit(name),
-            Does::Seek(offset, whence, end) => {
+            RecordedFileAction::View(RecordedView { disp, etype, filetype, datarep, info }) => {
+                FileAction::View(FileView {
+                    disp: number(*disp),
+                    etype: self.type_name(cursor, *etype),
+                    filetype: self.type_name(cursor, *filetype),
+                    datarep: datarep.clone(),
+                    hints: self.hints(caller, cursor, *info)?,
+                })
+            }
+            RecordedFileAction::Hints(info) => FileAction::Hints(self.hints(caller, cursor, *info)?),
+            RecordedFileAction::Access(access) => {
+                FileAction::Access(self.file_access(cursor, file.file, access))
+            }
+            RecordedFileAction::EndSplit(name, _) => FileAction::EndSplit(name),
+            RecordedFileAction::Seek(offset, whence, end) => {
                 let (offset, whence, end) = seek(offset, whence, end)?;
                 FileAction::Seek(offset, whence, end)
             }
-            Does::SeekShared(offset, whence, end) => {
+            RecordedFileAction::SeekShared(offset, whence, end) => {
                 let (offset, whence, end) = seek(offset, whence, end)?;
                 FileAction::SeekShared(offset, whence, end)
             }
-            Does::SetSize(size) => FileAction::SetSize(number(*size)),
-            Does::Preallocate(size) => FileAction::Preallocate(number(*size)),
-            Does::Atomicity(flag) => FileAction::Atomicity(number(*flag) != 0),
-            Does::Plain(action) => action.clone(),
+            RecordedFileAction::SetSize(size) => FileAction::SetSize(number(*size)),
+            RecordedFileAction::Preallocate(size) => FileAction::Preallocate(number(*size)),
+            RecordedFileAction::Atomicity(flag) => FileAction::Atomicity(number(*flag) != 0),
+            RecordedFileAction::Plain(action) => action.clone(),
         };
         Ok(Call::File(Box::new(FileCall { file: self.slot(cursor, file.file), does })))
     }
 
-    fn file_access(&self, cursor: &Cursor, file: Cell, access: &RecordedAccess) -> FileAccess {
+    fn file_access(&self, cursor: &Cursor, file: Cell, access: &RecordedFileAccess) -> FileAccess {
         let ends = match access.ends {
-            Ends::Blocking => AccessEnd::Blocking,
-            Ends::Request(request) => AccessEnd::Request(self.slot(cursor, request)),
-            Ends::Split(name) => AccessEnd::Split(name),
+            RecordedEnd::Blocking => AccessEnd::Blocking,
+            RecordedEnd::Request(request) => AccessEnd::Request(self.slot(cursor, request)),
+            RecordedEnd::Split(name) => AccessEnd::Split(name),
         };
         FileAccess {
             direction: access.direction,
@@ -238,7 +266,13 @@ impl Replay<'_> {
     }
 
     /// Returns how many bytes a read found, where its time depends on that: in atomic mode.
-    fn found(&self, cursor: &Cursor, file: Cell, access: &RecordedAccess, ends: AccessEnd) -> Option<u64> {
+    fn found(
+        &self,
+        cursor: &Cursor,
+        file: Cell,
+        access: &RecordedFileAccess,
+        ends: AccessEnd,
+    ) -> Option<u64> {
         if !self.plan.has_atomic_files || access.direction == Direction::Write {
             return None;
         }
@@ -254,8 +288,10 @@ impl Replay<'_> {
     fn end_of_split(&self, cursor: &Cursor, file: u32) -> Option<i64> {
         let mut ahead = cursor.clone();
         while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
-            if let Operation::File(RecordedFile { file: other, does: Does::EndSplit(_, status) }) =
-                &self.plan.operations[call as usize]
+            if let Operation::File(RecordedFile {
+                file: other,
+                does: RecordedFileAction::EndSplit(_, status),
+            }) = &self.plan.operations[call as usize]
                 && self.slot(&ahead, *other) == file
             {
                 return Some(self.number(&ahead, status.as_ref()?.bytes));

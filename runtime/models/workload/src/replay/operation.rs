@@ -5,8 +5,10 @@ use super::collective::{Collective, collective};
 use super::file::{RecordedFile, file};
 use super::hints::{InfoOperation, info};
 use super::making::{Make, making};
+use super::partitioned::{RecordedPartitions, partitioned};
 use super::types::{RecordedLayout, layout};
-use super::window::{Window, window};
+use super::window::{RecordedWindow, window};
+use mpi::error::ErrorClass;
 use mpi::point_to_point::SendMode;
 use std::rc::Rc;
 use trace::trace::Cell;
@@ -108,8 +110,13 @@ pub(super) enum Operation {
     FreeComm {
         comm: Comm,
     },
-    Window(Window),
+    Window(RecordedWindow),
     File(RecordedFile),
+    Partitioned(RecordedPartitions),
+    /// A call that failed.
+    Failed(Box<Operation>),
+    /// A collective on this communicator that was refused to the rank.
+    RefusedCollective(Comm),
     /// A datatype is made or freed, where there are files.
     Type(RecordedLayout),
     /// So is an info object.
@@ -206,6 +213,42 @@ const LOCALS: [&str; 34] = [
     "Get_library_version",
 ];
 
+/// Errors of calls that meet a rank that has failed, or a communicator that was revoked.
+const AFTER_FAILURES: [i32; 3] =
+    [ErrorClass::PROC_FAILED.0, ErrorClass::PROC_FAILED_PENDING.0, ErrorClass::REVOKED.0];
+
+/// Errors with which a collective ends after it has begun: another member's was refused, or is too long.
+const LATE: [i32; 4] =
+    [ErrorClass::OTHER.0, ErrorClass::TRUNCATE.0, ErrorClass::IN_STATUS.0, ErrorClass::NOT_SAME.0];
+
+/// Beginnings of the names of collectives.
+const COLLECTIVES: [&str; 14] = [
+    "Barrier",
+    "Bcast",
+    "Gather",
+    "Scatter",
+    "Allgather",
+    "Alltoall",
+    "Reduce",
+    "Allreduce",
+    "Scan",
+    "Exscan",
+    "Neighbor",
+    "Comm_dup",
+    "Comm_split",
+    "Win_",
+];
+
+fn is_collective(name: &str) -> bool {
+    let begins = |name: &str| COLLECTIVES.iter().any(|begin| name.starts_with(begin));
+    begins(name) || name.strip_prefix('I').is_some_and(|rest| begins(&capitalized(rest)))
+}
+
+fn capitalized(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn is_local(name: &str) -> bool {
     // Its pointer is with the file's first rank.
     name != "File_get_position_shared"
@@ -243,12 +286,29 @@ impl Operation {
             return Operation::Local;
         }
         if call.template.code != 0 {
-            return Operation::Refused(format!(
-                "it failed with error {} when it was recorded",
-                call.template.code
-            ));
+            return Operation::failed(call, name);
         }
         Operation::made(call, name).unwrap_or_else(Operation::Refused)
+    }
+
+    /// Returns what a call is that failed: the same again, unless MPI refused it for its arguments.
+    fn failed(call: &Arguments, name: &str) -> Operation {
+        let code = call.template.code;
+        if AFTER_FAILURES.contains(&code) {
+            return Operation::Refused(format!(
+                "it failed with error {code} when it was recorded, because of a rank that had failed"
+            ));
+        }
+        let made = Operation::made(call, name);
+        match (made, call.comm("comm")) {
+            (Ok(Operation::Collective(_) | Operation::Make { .. }), Ok(comm)) if !LATE.contains(&code) => {
+                Operation::RefusedCollective(comm)
+            }
+            (Ok(made), _) => Operation::Failed(Box::new(made)),
+            (Err(_), Ok(comm)) if is_collective(name) => Operation::RefusedCollective(comm),
+            // Of no object, so that nothing happened.
+            (Err(_), _) => Operation::Local,
+        }
     }
 
     fn made(call: &Arguments, name: &str) -> Result<Operation, Refused> {
@@ -324,7 +384,10 @@ impl Operation {
                     Some(window) => window,
                     None => match file(call, name)? {
                         Some(file) => file,
-                        None => Operation::Collective(collective(call, name)?),
+                        None => match partitioned(call, name)? {
+                            Some(call) => call,
+                            None => Operation::Collective(collective(call, name)?),
+                        },
                     },
                 },
             },
@@ -337,6 +400,7 @@ impl Operation {
             Operation::Probe { flag, .. } | Operation::Complete { flag, .. } => *flag,
             Operation::Look { flag } => Some(*flag),
             Operation::Window(window) => window.flag(),
+            Operation::Partitioned(call) => call.flag(),
             _ => None,
         }
     }

@@ -20,7 +20,11 @@ impl Replay<'_> {
         let mut ahead = cursor.clone();
         while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
             let cursor = &ahead;
-            match &self.plan.operations[call as usize] {
+            let operation = match &self.plan.operations[call as usize] {
+                Operation::Failed(of) => of,
+                operation => operation,
+            };
+            match operation {
                 Operation::Complete { flag, requests, completed, statuses } => {
                     if self.is_vain(cursor, *flag) {
                         continue;

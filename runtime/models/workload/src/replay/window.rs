@@ -4,7 +4,7 @@ use super::arguments::{Arguments, Comm, Length, Refused};
 use super::operation::{Operation, request};
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
-use crate::window::{Access, WindowAction, WindowCall};
+use crate::window::{WindowAccess, WindowAction, WindowCall};
 use crate::workload::Caller;
 use mpi::rma::{AccessKind, Flush};
 use mpi::win::Flavor;
@@ -13,19 +13,19 @@ use trace::trace::Cell;
 
 /// A call about a window: the window's number, and what is done.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct RecordedWindow {
     win: Cell,
-    does: Does,
+    does: RecordedWindowAction,
 }
 
 /// What a call does to a window, with its numbers by rank.
 #[derive(Debug)]
-enum Does {
+enum RecordedWindowAction {
     /// Size, displacement unit, communicator.
     Make(Flavor, Cell, Cell, Comm),
     /// It needs no numbers.
     Plain(WindowAction),
-    Access(RecordedAccess),
+    Access(RecordedWindowAccess),
     Fence(Cell),
     /// The members of the group, and the assertion.
     Post(Box<[Cell]>, Cell),
@@ -40,7 +40,7 @@ enum Does {
 }
 
 #[derive(Debug)]
-struct RecordedAccess {
+struct RecordedWindowAccess {
     kind: AccessKind,
     rank: Cell,
     displacement: Cell,
@@ -53,41 +53,43 @@ struct RecordedAccess {
 /// Returns what a function is that is about a window; `None` of another.
 pub(super) fn window(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
     let known = |name: &str| call.known(name);
-    let flavor = |flavor| -> Result<Does, Refused> {
-        Ok(Does::Make(flavor, known("size")?, known("disp_unit")?, call.comm("comm")?))
+    let flavor = |flavor| -> Result<RecordedWindowAction, Refused> {
+        Ok(RecordedWindowAction::Make(flavor, known("size")?, known("disp_unit")?, call.comm("comm")?))
     };
-    let plain = |action| Ok::<_, Refused>(Does::Plain(action));
+    let plain = |action| Ok::<_, Refused>(RecordedWindowAction::Plain(action));
     let does = match name {
         "Win_create" => flavor(Flavor::Create)?,
         "Win_allocate" => flavor(Flavor::Allocate)?,
         "Win_allocate_shared" => flavor(Flavor::Shared)?,
-        "Win_create_dynamic" => Does::Make(Flavor::Dynamic, Cell::Same(0), Cell::Same(1), call.comm("comm")?),
+        "Win_create_dynamic" => {
+            RecordedWindowAction::Make(Flavor::Dynamic, Cell::Same(0), Cell::Same(1), call.comm("comm")?)
+        }
         "Win_free" => plain(WindowAction::Free)?,
-        "Win_fence" => Does::Fence(known("assert")?),
-        "Win_post" => Does::Post(members(call)?, known("assert")?),
-        "Win_start" => Does::Start(members(call)?, known("assert")?),
+        "Win_fence" => RecordedWindowAction::Fence(known("assert")?),
+        "Win_post" => RecordedWindowAction::Post(members(call)?, known("assert")?),
+        "Win_start" => RecordedWindowAction::Start(members(call)?, known("assert")?),
         "Win_complete" => plain(WindowAction::Complete)?,
         "Win_wait" => plain(WindowAction::Wait)?,
-        "Win_test" => Does::Test(known("flag")?),
-        "Win_lock" => Does::Lock(known("lock_type")?, known("rank")?, known("assert")?),
-        "Win_lock_all" => Does::LockAll(known("assert")?),
-        "Win_unlock" => Does::Unlock(known("rank")?),
+        "Win_test" => RecordedWindowAction::Test(known("flag")?),
+        "Win_lock" => RecordedWindowAction::Lock(known("lock_type")?, known("rank")?, known("assert")?),
+        "Win_lock_all" => RecordedWindowAction::LockAll(known("assert")?),
+        "Win_unlock" => RecordedWindowAction::Unlock(known("rank")?),
         "Win_unlock_all" => plain(WindowAction::UnlockAll)?,
-        "Win_flush" => Does::Flush(known("rank")?, false),
-        "Win_flush_local" => Does::Flush(known("rank")?, true),
+        "Win_flush" => RecordedWindowAction::Flush(known("rank")?, false),
+        "Win_flush_local" => RecordedWindowAction::Flush(known("rank")?, true),
         "Win_flush_all" => plain(WindowAction::Flush(Flush::All, false))?,
         "Win_flush_local_all" => plain(WindowAction::Flush(Flush::All, true))?,
         "Win_sync" => plain(WindowAction::Sync)?,
         _ => match access(call, name)? {
-            Some(access) => Does::Access(access),
+            Some(access) => RecordedWindowAction::Access(access),
             None => return Ok(None),
         },
     };
     let win = call.object("win")?.ok_or("its window is not in the trace")?;
-    Ok(Some(Operation::Window(Window { win, does })))
+    Ok(Some(Operation::Window(RecordedWindow { win, does })))
 }
 
-fn access(call: &Arguments, name: &str) -> Result<Option<RecordedAccess>, Refused> {
+fn access(call: &Arguments, name: &str) -> Result<Option<RecordedWindowAccess>, Refused> {
     let combines = call.name("op") != Some("MPI_NO_OP");
     let kind = match name {
         "Put" | "Rput" => AccessKind::Put,
@@ -103,7 +105,7 @@ fn access(call: &Arguments, name: &str) -> Result<Option<RecordedAccess>, Refuse
     } else {
         (call.length("target_count", "target_datatype")?, "target_datatype")
     };
-    Ok(Some(RecordedAccess {
+    Ok(Some(RecordedWindowAccess {
         kind,
         rank: call.known("target_rank")?,
         // An address in a dynamic window is not in the trace, and decides nothing.
@@ -121,49 +123,56 @@ fn members(call: &Arguments) -> Result<Box<[Cell]>, Refused> {
         .map_err(|_| "the trace does not have the members of its group; record the program again".to_owned())
 }
 
-impl Window {
+impl RecordedWindow {
     /// Returns what says whether it has found something, if it is a poll.
     pub(super) fn flag(&self) -> Option<Cell> {
-        if let Does::Test(flag) = self.does { Some(flag) } else { None }
+        if let RecordedWindowAction::Test(flag) = self.does { Some(flag) } else { None }
     }
 }
 
 impl Replay<'_> {
     /// Returns a call about a window.
-    pub(super) fn window(&self, caller: &Caller, cursor: &Cursor, window: &Window) -> Result<Call, Refusal> {
+    pub(super) fn window(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        window: &RecordedWindow,
+    ) -> Result<Call, Refusal> {
         let number = |cell: Cell| self.number(cursor, cell);
         let short = |cell: Cell| number(cell) as i32;
         // Windows have no communicator of their own in a trace: ranks are as those of MPI_COMM_WORLD.
         let rank = |cell: Cell| self.rank(caller, Call::WORLD, number(cell));
         let does = match &window.does {
-            Does::Make(flavor, size, unit, comm) => {
+            RecordedWindowAction::Make(flavor, size, unit, comm) => {
                 let comm = self.comm(caller, cursor, *comm)?;
                 WindowAction::Make(*flavor, number(*size), number(*unit), comm)
             }
-            Does::Plain(action) => action.clone(),
-            Does::Access(access) => {
+            RecordedWindowAction::Plain(action) => action.clone(),
+            RecordedWindowAction::Access(access) => {
                 let bytes = self.bytes(cursor, access.length);
                 let extent = if access.is_dense { bytes } else { 0 };
                 let request = access.request.map(|request| self.slot(cursor, request));
                 let (kind, displacement) = (access.kind, number(access.displacement));
                 let rank = rank(access.rank)?;
-                WindowAction::Access(Access { kind, rank, displacement, bytes, extent }, request)
+                WindowAction::Access(WindowAccess { kind, rank, displacement, bytes, extent }, request)
             }
-            Does::Fence(assert) => WindowAction::Fence(short(*assert)),
-            Does::Post(members, assert) => {
+            RecordedWindowAction::Fence(assert) => WindowAction::Fence(short(*assert)),
+            RecordedWindowAction::Post(members, assert) => {
                 WindowAction::Post(self.group(caller, cursor, members)?, short(*assert))
             }
-            Does::Start(members, assert) => {
+            RecordedWindowAction::Start(members, assert) => {
                 WindowAction::Start(self.group(caller, cursor, members)?, short(*assert))
             }
-            Does::Test(flag) if self.is_vain(cursor, Some(*flag)) => return Ok(Call::Local),
-            Does::Test(_) => WindowAction::Wait,
-            Does::Lock(kind, target, assert) => {
+            RecordedWindowAction::Test(flag) if self.is_vain(cursor, Some(*flag)) => return Ok(Call::Local),
+            RecordedWindowAction::Test(_) => WindowAction::Wait,
+            RecordedWindowAction::Lock(kind, target, assert) => {
                 WindowAction::Lock(short(*kind), rank(*target)?, short(*assert))
             }
-            Does::LockAll(assert) => WindowAction::LockAll(short(*assert)),
-            Does::Unlock(target) => WindowAction::Unlock(rank(*target)?),
-            Does::Flush(target, local) => WindowAction::Flush(Flush::Target(rank(*target)?), *local),
+            RecordedWindowAction::LockAll(assert) => WindowAction::LockAll(short(*assert)),
+            RecordedWindowAction::Unlock(target) => WindowAction::Unlock(rank(*target)?),
+            RecordedWindowAction::Flush(target, local) => {
+                WindowAction::Flush(Flush::Target(rank(*target)?), *local)
+            }
         };
         Ok(Call::Window(Box::new(WindowCall { win: self.slot(cursor, window.win), does })))
     }

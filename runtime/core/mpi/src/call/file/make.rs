@@ -19,8 +19,8 @@ pub(super) fn open(
     let Contribution::File(amode, opened) = first else {
         return Err(Failure::new(ErrorClass::INTERN, "the first member of a file brought no file"));
     };
-    let name = match &**opened {
-        Ok(name) => name.clone(),
+    let (name, size) = match &**opened {
+        Ok((name, size)) => (name.clone(), *size),
         Err((class, why)) => return Err(Failure::new(ErrorClass(*class), &**why)),
     };
     let differs =
@@ -38,7 +38,13 @@ pub(super) fn open(
     if comm == objects::handle::COMM_NULL {
         return Ok(AgreedHandles::Same(objects::file::FILE_NULL));
     }
-    let file =
-        File { comm, amode: *amode, name: (*name).into(), home: *home, owner: is_self.then_some(*home) };
+    let file = File {
+        comm,
+        amode: *amode,
+        name: (*name).into(),
+        size,
+        home: *home,
+        owner: is_self.then_some(*home),
+    };
     Ok(AgreedHandles::Same(objects.files.make(&objects.comms, file)?))
 }

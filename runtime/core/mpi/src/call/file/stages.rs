@@ -8,28 +8,40 @@ use objects::abi::MPI_DISPLACEMENT_CURRENT;
 use objects::error::{ErrorClass, Failure, Result};
 use rank::Addr;
 
+/// Bytes in a file, or the class of the error with which it cannot be opened.
+pub type OpenedSize = std::result::Result<u64, i32>;
+
 /// A number that a call waits for, or the request that answers it.
-pub type Answered = std::result::Result<u64, usize>;
+pub type FileAnswer = std::result::Result<u64, usize>;
 
 impl Mpi {
-    /// Begins `MPI_File_open` of a file that is nowhere; returns a word for [`Mpi::end_open`], and whether the
+    /// Begins `MPI_File_open` of a file that is nowhere and has so many bytes, or that the first member cannot
+    /// open, for an error of this class; returns a word for [`Mpi::end_open`], and whether the
     /// rank has to wait until then.
     ///
     /// # Errors
     /// As [`Mpi::open_file`].
-    pub fn begin_open(&self, comm: usize, name: &str, amode: i32) -> Result<(usize, bool)> {
-        let contribution = self.file(comm, |_| file::name_of(name, amode).map(Some), amode)?;
+    pub fn begin_open(&self, comm: usize, name: &str, amode: i32, size: OpenedSize) -> Result<(usize, bool)> {
+        let contribution = self.file(
+            comm,
+            |_| {
+                let size = size.map_err(|class| {
+                    Failure::new(ErrorClass(class), "the file could not be opened in the recording")
+                })?;
+                Ok(Some((file::name_of(name, amode)?, size)))
+            },
+            amode,
+        )?;
         self.begin_agreement(comm, FILE_BYTES, contribution, make::open)
     }
 
-    /// Ends [`Mpi::begin_open`] of a file with so many bytes; returns the handle.
+    /// Ends [`Mpi::begin_open`]; returns the handle.
     ///
     /// # Errors
     /// What the members agreed on.
-    pub fn end_open(&self, word: usize, size: u64) -> Result<usize> {
+    pub fn end_open(&self, word: usize) -> Result<usize> {
         let handle = self.end_agreement(word)?;
-        self.files(|files, messages, objects| files.opened(messages, objects, handle, Some(size)))
-            .map(|()| handle)
+        self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
     }
 
     /// Begins `MPI_File_close`; returns a word for [`Mpi::end_close`].
@@ -65,7 +77,7 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Mpi::set_view`].
-    pub fn begin_view(&self, handle: usize, new: &NewView) -> Result<Answered> {
+    pub fn begin_view(&self, handle: usize, new: &NewView) -> Result<FileAnswer> {
         self.begin_meet(handle, |files, messages, objects, file| {
             files.new_view(messages, objects, file, new).map(|(_, meet)| meet)
         })
@@ -89,7 +101,7 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Mpi::set_atomicity`].
-    pub fn begin_atomicity(&self, handle: usize, atomic: bool) -> Result<Answered> {
+    pub fn begin_atomicity(&self, handle: usize, atomic: bool) -> Result<FileAnswer> {
         self.begin_meet(handle, |_, _, _, _| Ok(Meet::SetAtomicity(atomic)))
     }
 
@@ -109,7 +121,7 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Mpi::shared_position`].
-    pub fn begin_shared_position(&self, handle: usize) -> Result<Answered> {
+    pub fn begin_shared_position(&self, handle: usize) -> Result<FileAnswer> {
         self.files(|files, messages, objects| {
             let file = objects.files.index(&objects.comms, handle)?;
             files.may_seek(objects, file)?;
@@ -126,13 +138,19 @@ impl Mpi {
         asked: &FileLength,
         pointer: Pointer,
         collective: bool,
-    ) -> Result<(Transfer, Answered)> {
-        if collective || pointer == Pointer::Ordered {
+    ) -> Result<(Transfer, FileAnswer)> {
+        let together = collective || pointer == Pointer::Ordered;
+        if together {
             self.may_meet_members(asked.file)?;
-            self.files(|files, messages, objects| files.is_not_split(messages, objects, asked.file))?;
         }
-        let transfer =
-            self.files(|files, messages, objects| files.prepare_length(messages, objects, asked))?;
+        let transfer = self.files(|files, messages, objects| {
+            let may_begin = if together { files.is_not_split(messages, objects, asked.file) } else { Ok(()) };
+            let prepared = may_begin.and_then(|()| files.prepare_length(messages, objects, asked));
+            if together && prepared.is_err() {
+                files.refuse(messages, objects, asked.file);
+            }
+            prepared
+        })?;
         let place = match pointer {
             Pointer::At(offset) => Ok(u64::try_from(offset).map_err(|_| {
                 Failure::new(ErrorClass::ARG, format!("offset {offset} is negative: use 0 or more"))

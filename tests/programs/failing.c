@@ -1,5 +1,6 @@
-/* Calls that fail and are survived, whose ranks go on in step: arguments that are none, messages that are too
- * long, collectives that are refused to one rank, files that are not there. The argument is a name of no file. */
+/* Calls that fail and are survived, whose ranks go on in step: arguments that are none, messages that are
+ * too long, collectives that are refused to one rank, files that are not there. The argument is a name of no
+ * file. */
 #include "check.h"
 #include <unistd.h>
 
@@ -34,7 +35,8 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_File file;
         if (argc > 1)
-            CHECK(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS);
+            CHECK(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDONLY, MPI_INFO_NULL, &file) !=
+                  MPI_SUCCESS);
         MPI_Win win;
         MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, data, &win);
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);

@@ -3,8 +3,8 @@
  *
  *     random_files SEED FILES NAME
  *
- * Files are opened one after the other, by all ranks or by each half, as NAME.0 and so on. What a rank finds at
- * the end of a file is as the host has it then: runs in other ways may differ. */
+ * Files are opened one after the other, by all ranks or by each half, as NAME.0.1 and so on. What a rank
+ * finds at the end of a file is as the host has it then: runs in other ways may differ. */
 #include "check.h"
 #include <unistd.h>
 
@@ -170,7 +170,10 @@ static void together(void)
         break;
     case 13: MPI_File_set_size(fh, 8 * (MPI_Offset)all(9000)); break;
     case 14: MPI_File_preallocate(fh, 8 * (MPI_Offset)all(9000)); break;
-    default: set_view(); break;
+    default:
+        complete();
+        set_view();
+        break;
     }
 }
 

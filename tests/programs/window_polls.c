@@ -1,5 +1,5 @@
-/* Ranks that poll: their own memory with MPI_Win_sync, and the end of an epoch with MPI_Win_test. Then accesses
- * by address in a dynamic window. */
+/* Ranks that poll: their own memory with MPI_Win_sync, and the end of an epoch with MPI_Win_test. Then
+ * accesses by address in a dynamic window. */
 #include "check.h"
 #include <unistd.h>
 

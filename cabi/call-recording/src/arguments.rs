@@ -1,6 +1,7 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
-use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
+use crate::beside::BesideArgument;
+use crate::constants::{MPI_IN_PLACE, MPI_MODE_APPEND, MPI_ROOT, MPI_SEEK_END};
 use crate::function::Function;
 use crate::host::Host;
 use crate::objects::{self, Pending, TracedObjects};
@@ -534,5 +535,49 @@ impl<H: Host> ArgumentRegisters<H> {
         self.plan.source?;
         let comm = self.comm()?;
         Some(Pending { number: 0, receives: true, comm, context: H::context(comm) })
+    }
+}
+
+impl<H: Host> ArgumentRegisters<H> {
+    /// Adds what is recorded beside the arguments.
+    fn beside(&self, arguments: &mut Vec<ArgumentValue>) {
+        if let Some(beside) = self.plan.beside {
+            let value = if beside.is_result() { Value::Unknown } else { self.value_beside(beside) };
+            arguments.push(ArgumentValue { name: beside.name(), value, result: false });
+        }
+    }
+
+    /// Puts among the arguments what is recorded beside them once the call has returned.
+    fn beside_results(&self, arguments: &mut [ArgumentValue]) {
+        if let Some(beside) = self.plan.beside.filter(|beside| beside.is_result())
+            && let Some(last) = arguments.last_mut()
+        {
+            last.value = self.value_beside(beside);
+        }
+    }
+
+    /// Adds that nothing is known of it.
+    fn unknown_beside(&self, arguments: &mut Vec<ArgumentValue>) {
+        if let Some(beside) = self.plan.beside {
+            arguments.push(ArgumentValue { name: beside.name(), value: Value::Unknown, result: false });
+        }
+    }
+
+    fn value_beside(&self, beside: BesideArgument) -> Value {
+        match beside {
+            BesideArgument::Members(group) => match H::members(self.object_handle(group)) {
+                Some(ranks) => Value::List(ranks.into_iter().map(Value::Rank).collect()),
+                None => Value::Unknown,
+            },
+            BesideArgument::Size(file, whence) if self.number(whence, 0) == i64::from(MPI_SEEK_END) => {
+                H::file_size(self.object_handle(file)).map_or(Value::Unknown, Value::Count)
+            }
+            BesideArgument::Opened(file, amode)
+                if self.number(amode, 0) & i64::from(MPI_MODE_APPEND) != 0 =>
+            {
+                H::opened_size(self.handle(file, 0)).map_or(Value::Unknown, Value::Count)
+            }
+            BesideArgument::Size(..) | BesideArgument::Opened(..) => Value::Unknown,
+        }
     }
 }

@@ -53,7 +53,7 @@ pub struct ReadPlan {
     pub keeps_arguments: bool,
     /// The steps that encode calls in words, if calls can be encoded.
     pub facts: Option<EncodingSteps>,
-    /// What is recorded beside the arguments.
+    /// An argument that is recorded beside those of the call.
     pub beside: Option<BesideArgument>,
     /// The parameters that determine what is sent, for profiles.
     pub sent: Option<SentParameters>,

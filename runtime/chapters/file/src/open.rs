@@ -54,8 +54,8 @@ pub fn check_mode(amode: i32) -> Result {
 }
 
 /// Returns what the first member does for all: creates the file if that is asked for, and looks whether it
-/// can be opened. Returns its name on the host, with the directory of a rank that has one of its own, as other
-/// ranks open the file too, and the bytes in it.
+/// can be opened. Returns its name on the host, with the directory of a rank that has one of its own, as
+/// other ranks open the file too, and the bytes in it.
 ///
 /// # Errors
 /// `MPI_ERR_AMODE`, and what the host says: `MPI_ERR_NO_SUCH_FILE`, `MPI_ERR_FILE_EXISTS`, `MPI_ERR_ACCESS`,

@@ -40,7 +40,7 @@ pub enum AccessKind {
 pub struct AccessLength {
     /// The window's handle.
     pub win: usize,
-    /// What it does.
+    /// The operation.
     pub kind: AccessKind,
     /// The target in the window's group.
     pub rank: i32,

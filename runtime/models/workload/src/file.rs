@@ -10,11 +10,11 @@ use std::rc::Rc;
 pub struct FileCall {
     /// The file's number, as the workload likes: a rank has at most one file of a number.
     pub file: u32,
-    /// What is done.
+    /// The action.
     pub does: FileAction,
 }
 
-/// What a call does to a file. No file of the host is touched.
+/// An action on a file. No file of the host is touched.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FileAction {
     /// `MPI_File_open`.
@@ -88,11 +88,11 @@ pub struct FileAccess {
     pub datatype: TypeName,
     /// Bytes of memory that a read finds data for; all if that is not known.
     pub found: Option<u64>,
-    /// How the call ends.
+    /// The end of the call.
     pub ends: AccessEnd,
 }
 
-/// How an access to a file ends.
+/// End of an access to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessEnd {
     /// With the call.
@@ -117,7 +117,7 @@ pub enum TypeName {
 pub struct TypeCall {
     /// The datatype's number, as the workload likes.
     pub number: u32,
-    /// How it is made; `None` where it is freed.
+    /// The layout; `None` where it is freed.
     pub made: Option<TypeLayout>,
 }
 

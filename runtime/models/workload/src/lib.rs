@@ -36,6 +36,7 @@ mod partitioned;
 mod replay;
 mod requests;
 mod script;
+mod stage;
 mod window;
 mod workload;
 

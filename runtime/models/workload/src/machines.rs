@@ -7,7 +7,7 @@ mod making;
 mod partitioned;
 mod row;
 mod series;
-pub(crate) mod stages;
+mod stages;
 mod types;
 mod volley;
 mod window;
@@ -123,9 +123,9 @@ pub struct Machines<'m, W: Workload> {
     failing: FxHashSet<u32>,
     /// Handles of windows, by rank and number.
     windows: FxHashMap<(u32, u32), usize>,
-    /// Those of files.
+    /// Handles of files, by rank and number.
     files: FxHashMap<(u32, u32), usize>,
-    /// Those of datatypes.
+    /// Handles of datatypes, by rank and number.
     types: FxHashMap<(u32, u32), usize>,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,

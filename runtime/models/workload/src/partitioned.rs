@@ -8,11 +8,11 @@ use std::rc::Rc;
 pub struct PartitionedCall {
     /// The number of its request.
     pub request: u32,
-    /// What is done.
+    /// The action.
     pub does: PartitionedAction,
 }
 
-/// What a call does to a partitioned send or receive.
+/// An action on a partitioned send or receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartitionedAction {
     /// `MPI_Psend_init`: partitions, and the message of each.

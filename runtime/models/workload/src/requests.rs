@@ -1,7 +1,7 @@
 //! The open requests of ranks: most ranks have none, and a rank that has some has them for a short while.
 
 use crate::call::{Awaited, Envelope, Requests};
-use crate::machines::stages::CallStage;
+use crate::stage::CallStage;
 use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
 use mpi::request::RequestArray;
 use mpi::topology::Cart;

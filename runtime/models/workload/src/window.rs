@@ -9,11 +9,11 @@ use std::rc::Rc;
 pub struct WindowCall {
     /// The window's number, as the workload likes: a rank has at most one window of a number.
     pub win: u32,
-    /// What is done.
+    /// The action.
     pub does: WindowAction,
 }
 
-/// What a call does to a window.
+/// An action on a window.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WindowAction {
     /// Makes it: flavor, size in bytes, displacement unit and the communicator's number.
@@ -49,7 +49,7 @@ pub enum WindowAction {
 /// An access to a window, without data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowAccess {
-    /// What it does.
+    /// The operation.
     pub kind: AccessKind,
     /// The target in the window's group.
     pub rank: i32,

@@ -81,7 +81,8 @@ impl Mpi {
         self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
     }
 
-    /// Returns what the mounted rank brings to the agreement on a file: the first member what it has `opened`.
+    /// Returns what the mounted rank brings to the agreement on a file: the first member what it has
+    /// `opened`.
     fn file<'n>(
         &self,
         comm: usize,

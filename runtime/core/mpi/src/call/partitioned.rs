@@ -79,19 +79,15 @@ impl Mpi {
         self.of_request(request, |partitioned, messages| partitioned.ready(messages, request, partitions))
     }
 
-    /// Begins to wait for a partition, for an `MPI_Parrived` that finds it: the request to wait for, unless it
-    /// has come.
+    /// Begins to wait for a partition, for an `MPI_Parrived` that finds it. Returns the request for it, and
+    /// whether the rank has to wait; `None` if nothing is missing.
     ///
     /// # Errors
     /// As [`Partitioned::ask`].
-    pub fn begin_arrived(&self, request: usize, partition: i32) -> Result<Option<usize>> {
+    pub fn begin_arrived(&self, request: usize, partition: i32) -> Result<Option<(usize, bool)>> {
         let look =
             self.of_request(request, |partitioned, messages| partitioned.ask(messages, request, partition))?;
-        match look {
-            Some(look) if self.begin_wait(look)? => Ok(Some(look)),
-            Some(look) => self.end_wait(look).map(|_| None),
-            None => Ok(None),
-        }
+        look.map(|look| Ok((look, self.begin_wait(look)?))).transpose()
     }
 
     /// Implements `MPI_Parrived`. Returns `true` if the partition has come by the rank's clock.

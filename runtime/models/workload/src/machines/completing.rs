@@ -134,7 +134,7 @@ impl<W: Workload> Machines<'_, W> {
     }
 
     /// Moves a rank to when all these requests are complete.
-    fn reach_all(&self, rank: u32, requests: RequestArray) -> Result {
+    pub(super) fn reach_all(&self, rank: u32, requests: RequestArray) -> Result {
         let mut world = self.mpi.world();
         let mut latest = Time::ZERO;
         for handle in requests.iter() {

@@ -1,27 +1,16 @@
 //! Files of ranks without a program, which are nowhere: opening and closing them, views, pointers, accesses.
 
-use super::stages::CallStage;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, FileView};
+use crate::stage::{CallStage, FileStage};
 use crate::workload::Workload;
 use mpi::Objects;
 use mpi::error::{ErrorClass, Failure, Result};
-use mpi::file::{FileLength, Meet, NewView, OpenFiles, Transfer};
+use mpi::file::{FileLength, Meet, NewView, OpenFiles};
 use mpi::files::{FileAnswer, Pointer};
 use mpi::info::Info;
 use mpi::messages::Messages;
 use std::rc::Rc;
-
-/// What remains of a call that waits for a file's answer.
-pub(crate) enum FileStage {
-    /// Nothing.
-    Met,
-    /// The view is set.
-    View(usize, Box<FileView>),
-    Atomicity(usize, bool),
-    /// An access begins there.
-    Access(Box<Transfer>, usize, FileAccess),
-}
 
 impl<W: Workload> Machines<'_, W> {
     pub(super) fn begin_file(&mut self, rank: u32, FileCall { file, does }: FileCall) -> Result<Begun> {

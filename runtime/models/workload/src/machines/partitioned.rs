@@ -1,7 +1,8 @@
 //! Partitioned communication of ranks without a program.
 
-use super::{Begun, Blocked, DONE, Machines, buffer_of};
+use super::{Begun, DONE, Machines, buffer_of};
 use crate::partitioned::{PartitionedAction, PartitionedCall};
+use crate::stage::CallStage;
 use crate::workload::Workload;
 use mpi::error::Result;
 use mpi::handle::REQUEST_NULL;
@@ -24,7 +25,8 @@ impl<W: Workload> Machines<'_, W> {
                 }
                 PartitionedAction::Range(first, last) => mpi.begin_partitions_ready(handle, first..=last)?,
                 PartitionedAction::Arrived(partition) => {
-                    return Ok(Begun::waiting(Blocked::Wait, mpi.begin_arrived(handle, partition)?));
+                    let Some((look, waits)) = mpi.begin_arrived(handle, partition)? else { return DONE };
+                    return self.stage(rank, CallStage::Arrived(Box::new(look)), 0, waits);
                 }
                 PartitionedAction::Sends(..) | PartitionedAction::Receives(..) => {
                     unreachable!("they are made below")

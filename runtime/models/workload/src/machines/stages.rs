@@ -1,32 +1,12 @@
 //! Calls that wait several times, one after the other: what remains of them.
 
-use super::file::FileStage;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::requests::array_of;
+use crate::stage::CallStage;
 use crate::workload::Workload;
 use mpi::collective::mode::ENDED;
 use mpi::error::Result;
-use mpi::info::Info;
 use rank::Addr;
-use std::rc::Rc;
-
-/// What remains of a call whose rank waits.
-pub(crate) enum CallStage {
-    /// All agree on a window, which gets this number.
-    Window(u32),
-    /// The barrier before the window with this number is given back.
-    FreeWindow(u32),
-    /// The barrier of a fence on the window with this handle.
-    Fence(usize),
-    /// All agree on a file, which gets this number, with these hints.
-    Open(u32, Rc<Info>),
-    /// The barrier before the file with this number is given back.
-    Close(u32),
-    /// The answer of a file.
-    File(FileStage),
-    /// A test of a request that the rank has no number of.
-    Test(Box<usize>),
-}
 
 impl<W: Workload> Machines<'_, W> {
     /// Blocks a rank before a stage, or goes on with it if it does not have to wait.
@@ -59,6 +39,12 @@ impl<W: Workload> Machines<'_, W> {
             CallStage::File(stage) => {
                 let value = self.mpi.end_answer(word)?;
                 self.file_answered(rank, stage, value)
+            }
+            // As a test that finds it: the rank takes the partition once it is there.
+            CallStage::Arrived(mut look) => {
+                self.reach_all(rank, array_of(std::slice::from_mut(&mut *look)))?;
+                self.mpi.end_wait(*look)?;
+                DONE
             }
             CallStage::Test(mut request) => {
                 let array = array_of(std::slice::from_mut(&mut *request));

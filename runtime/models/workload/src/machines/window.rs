@@ -1,8 +1,8 @@
 //! Windows of ranks without a program: making and freeing them, epochs and accesses.
 
-use super::stages::CallStage;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::call::Answer;
+use crate::stage::CallStage;
 use crate::window::{WindowAccess, WindowAction, WindowCall};
 use crate::workload::Workload;
 use mpi::error::{ErrorClass, Failure, Result};

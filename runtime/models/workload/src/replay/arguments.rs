@@ -278,3 +278,8 @@ impl<'a> Arguments<'a> {
             .collect())
     }
 }
+
+/// Returns the request of a call that makes one, or names one.
+pub(super) fn request(call: &Arguments) -> Result<Option<Cell>, Refused> {
+    call.object("request")?.map(Some).ok_or_else(|| "its request is not in the trace".to_owned())
+}

@@ -1,7 +1,6 @@
 //! Collectives of a recording as a replay has them: which, with what it reduces, and how long its blocks are.
 
-use super::arguments::{Arguments, Comm, Length, Refused};
-use super::operation::request;
+use super::arguments::{Arguments, Comm, Length, Refused, request};
 use mpi::collective::Reducing;
 use mpi::datatype;
 use mpi::op::Predefined;

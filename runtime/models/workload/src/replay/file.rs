@@ -1,7 +1,6 @@
 //! Calls about files of a recording, as a replay has them.
 
-use super::arguments::{Arguments, Comm, Received, RecordedType, Refused};
-use super::operation::{Operation, request};
+use super::arguments::{Arguments, Comm, Received, RecordedType, Refused, request};
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
 use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, FileView};
@@ -20,7 +19,7 @@ pub(super) struct RecordedFile {
     does: RecordedFileAction,
 }
 
-/// What a call does to a file, with its numbers by rank.
+/// An action on a file, with its numbers by rank.
 #[derive(Debug)]
 enum RecordedFileAction {
     /// Communicator, name, mode, bytes in the file, info object.
@@ -86,7 +85,7 @@ const MODES_DIFFER: [i32; 3] = [0, ErrorClass::AMODE.0, ErrorClass::NOT_SAME.0];
 const REPRESENTATIONS: [&str; 3] = ["native", "internal", "external32"];
 
 /// Returns what a function is that is about a file; `None` of another.
-pub(super) fn file(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
+pub(super) fn file(call: &Arguments, name: &str) -> Result<Option<RecordedFile>, Refused> {
     let known = |name: &str| call.known(name);
     let does = match name {
         "File_open" => {
@@ -118,7 +117,7 @@ pub(super) fn file(call: &Arguments, name: &str) -> Result<Option<Operation>, Re
         None if matches!(does, RecordedFileAction::Open(..)) && call.template.code != 0 => Cell::Same(0),
         file => file.ok_or("its file is not in the trace")?,
     };
-    Ok(Some(Operation::File(RecordedFile { file, does })))
+    Ok(Some(RecordedFile { file, does }))
 }
 
 fn view(call: &Arguments) -> Result<RecordedView, Refused> {
@@ -182,6 +181,16 @@ fn access(call: &Arguments, name: &str) -> Result<Option<RecordedFileAction>, Re
         status,
         ends,
     })))
+}
+
+impl RecordedFile {
+    /// Returns the file and the status of the second half of a split access.
+    pub(super) fn end_of_split(&self) -> Option<(Cell, Option<Received>)> {
+        match self.does {
+            RecordedFileAction::EndSplit(_, status) => Some((self.file, status)),
+            _ => None,
+        }
+    }
 }
 
 impl Replay<'_> {
@@ -282,21 +291,5 @@ impl Replay<'_> {
             AccessEnd::Split(_) => self.end_of_split(cursor, self.slot(cursor, file))?,
         };
         u64::try_from(bytes).ok()
-    }
-
-    /// Returns the bytes that the second half of a split read says. O(calls up to then).
-    fn end_of_split(&self, cursor: &Cursor, file: u32) -> Option<i64> {
-        let mut ahead = cursor.clone();
-        while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
-            if let Operation::File(RecordedFile {
-                file: other,
-                does: RecordedFileAction::EndSplit(_, status),
-            }) = &self.plan.operations[call as usize]
-                && self.slot(&ahead, *other) == file
-            {
-                return Some(self.number(&ahead, status.as_ref()?.bytes));
-            }
-        }
-        None
     }
 }

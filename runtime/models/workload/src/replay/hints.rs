@@ -1,7 +1,6 @@
 //! Info objects of a recording, which say how collective accesses to files are buffered.
 
 use super::arguments::{Arguments, Refused};
-use super::operation::Operation;
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
 use crate::workload::Caller;
@@ -21,7 +20,7 @@ pub(super) enum InfoOperation {
 }
 
 /// Returns what a function is that makes or changes an info object; `None` of another.
-pub(super) fn info(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
+pub(super) fn info(call: &Arguments, name: &str) -> Result<Option<InfoOperation>, Refused> {
     let object = |name: &str| call.object(name);
     let text = |name: &str| call.text(name).map(Box::<str>::from);
     let operation = match name {
@@ -35,7 +34,7 @@ pub(super) fn info(call: &Arguments, name: &str) -> Result<Option<Operation>, Re
         "Info_free" => object("info")?.map(InfoOperation::Free),
         _ => None,
     };
-    Ok(operation.map(Operation::Info))
+    Ok(operation)
 }
 
 impl Replay<'_> {

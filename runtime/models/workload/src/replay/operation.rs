@@ -1,6 +1,6 @@
 //! Calls of a recording as a replay has them.
 
-use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
+use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused, request};
 use super::collective::{Collective, collective};
 use super::file::{RecordedFile, file};
 use super::hints::{InfoOperation, info};
@@ -274,13 +274,17 @@ impl Operation {
         {
             return Operation::MakeOp { op, commutes };
         }
-        if has_files
-            && call.template.code == 0
-            && let Some(operation) = layout(call, name)
-                .and_then(|made| made.map_or_else(|| info(call, name), |of| Ok(Some(of))))
-                .transpose()
-        {
-            return operation.unwrap_or_else(Operation::Refused);
+        if has_files && call.template.code == 0 {
+            match layout(call, name) {
+                Ok(Some(layout)) => return Operation::Type(layout),
+                Ok(None) => {}
+                Err(why) => return Operation::Refused(why),
+            }
+            match info(call, name) {
+                Ok(Some(info)) => return Operation::Info(info),
+                Ok(None) => {}
+                Err(why) => return Operation::Refused(why),
+            }
         }
         if is_local(name) {
             return Operation::Local;
@@ -381,11 +385,11 @@ impl Operation {
             _ => match making(call, name)? {
                 Some(making) => making,
                 None => match window(call, name)? {
-                    Some(window) => window,
+                    Some(window) => Operation::Window(window),
                     None => match file(call, name)? {
-                        Some(file) => file,
+                        Some(file) => Operation::File(file),
                         None => match partitioned(call, name)? {
-                            Some(call) => call,
+                            Some(call) => Operation::Partitioned(call),
                             None => Operation::Collective(collective(call, name)?),
                         },
                     },
@@ -404,10 +408,6 @@ impl Operation {
             _ => None,
         }
     }
-}
-
-pub(super) fn request(call: &Arguments) -> Result<Option<Cell>, Refused> {
-    call.object("request")?.map(Some).ok_or_else(|| "its request is not in the trace".to_owned())
 }
 
 fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {

@@ -61,4 +61,18 @@ impl Replay<'_> {
         }
         None
     }
+
+    /// Returns the bytes that the second half of a split access to this file reports. O(calls up to then).
+    pub(super) fn end_of_split(&self, cursor: &Cursor, file: u32) -> Option<i64> {
+        let mut ahead = cursor.clone();
+        while let Some(call) = self.plan.next(&mut ahead.position, &self.columns) {
+            if let Operation::File(call) = &self.plan.operations[call as usize]
+                && let Some((other, status)) = call.end_of_split()
+                && self.slot(&ahead, other) == file
+            {
+                return Some(self.number(&ahead, status?.bytes));
+            }
+        }
+        None
+    }
 }

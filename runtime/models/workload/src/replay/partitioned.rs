@@ -1,7 +1,6 @@
 //! Partitioned communication of a recording, as a replay has it.
 
-use super::arguments::{Arguments, Partner, Refused};
-use super::operation::{Operation, request};
+use super::arguments::{Arguments, Partner, Refused, request};
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
 use crate::partitioned::{PartitionedAction, PartitionedCall};
@@ -20,16 +19,17 @@ pub(super) struct RecordedPartitions {
 
 #[derive(Debug)]
 enum RecordedPartitionedAction {
-    /// Whether it sends, how many partitions, and the message of each.
+    /// Direction, `true` if it sends, number of partitions, and the message of each.
     Init(bool, Cell, Partner),
     Ready(Box<[Cell]>),
     Range(Cell, Cell),
     /// Flag and partition.
     Arrived(Cell, Cell),
+    Nothing,
 }
 
 /// Returns what a function is that is about partitions; `None` of another.
-pub(super) fn partitioned(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
+pub(super) fn partitioned(call: &Arguments, name: &str) -> Result<Option<RecordedPartitions>, Refused> {
     let known = |name: &str| call.known(name);
     let does = match name {
         "Psend_init" => RecordedPartitionedAction::Init(true, known("partitions")?, partner(call, "dest")?),
@@ -42,12 +42,15 @@ pub(super) fn partitioned(call: &Arguments, name: &str) -> Result<Option<Operati
         "Parrived" => match request(call) {
             Ok(Some(_)) => RecordedPartitionedAction::Arrived(known("flag")?, known("partition")?),
             // Nothing is missing of a null request.
-            _ => return Ok(Some(Operation::Local)),
+            _ => {
+                let does = RecordedPartitionedAction::Nothing;
+                return Ok(Some(RecordedPartitions { request: Cell::Same(0), does }));
+            }
         },
         _ => return Ok(None),
     };
     let request = request(call)?.ok_or("its request is not in the trace")?;
-    Ok(Some(Operation::Partitioned(RecordedPartitions { request, does })))
+    Ok(Some(RecordedPartitions { request, does }))
 }
 
 fn partner(call: &Arguments, rank: &str) -> Result<Partner, Refused> {
@@ -94,6 +97,7 @@ impl Replay<'_> {
             RecordedPartitionedAction::Arrived(flag, _) if self.is_vain(cursor, Some(*flag)) => {
                 return Ok(Call::Local);
             }
+            RecordedPartitionedAction::Nothing => return Ok(Call::Local),
             RecordedPartitionedAction::Arrived(_, partition) => PartitionedAction::Arrived(short(*partition)),
         };
         let request = self.slot(cursor, call.request);

@@ -1,7 +1,6 @@
 //! Datatypes of a recording: made again where views of files are made of them.
 
 use super::arguments::{Arguments, RecordedType, Refused};
-use super::operation::Operation;
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
 use crate::file::{TypeCall, TypeLayout, TypeName, TypeShape};
@@ -60,10 +59,10 @@ const CONSTRUCTORS: [(&str, TypeShape, &[&str]); 15] = [
 ];
 
 /// Returns what a function is that makes or frees a datatype; `None` of another, and of one that made none.
-pub(super) fn layout(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
+pub(super) fn layout(call: &Arguments, name: &str) -> Result<Option<RecordedLayout>, Refused> {
     if name == "Type_free" {
         return Ok(match call.types("datatype")?[..] {
-            [RecordedType::Made(number)] => Some(Operation::Type(RecordedLayout { number, made: None })),
+            [RecordedType::Made(number)] => Some(RecordedLayout { number, made: None }),
             _ => None,
         });
     }
@@ -88,7 +87,7 @@ pub(super) fn layout(call: &Arguments, name: &str) -> Result<Option<Operation>, 
         _ => call.types("oldtype")?,
     };
     let numbers = names.iter().map(numbers).collect::<Result<_, _>>()?;
-    Ok(Some(Operation::Type(RecordedLayout { number, made: Some((*shape, numbers, of.into())) })))
+    Ok(Some(RecordedLayout { number, made: Some((*shape, numbers, of.into())) }))
 }
 
 impl Replay<'_> {

@@ -1,7 +1,6 @@
 //! One-sided calls of a recording, as a replay has them.
 
-use super::arguments::{Arguments, Comm, Length, Refused};
-use super::operation::{Operation, request};
+use super::arguments::{Arguments, Comm, Length, Refused, request};
 use super::{Cursor, Refusal, Replay};
 use crate::call::Call;
 use crate::window::{WindowAccess, WindowAction, WindowCall};
@@ -18,7 +17,7 @@ pub(super) struct RecordedWindow {
     does: RecordedWindowAction,
 }
 
-/// What a call does to a window, with its numbers by rank.
+/// An action on a window, with its numbers by rank.
 #[derive(Debug)]
 enum RecordedWindowAction {
     /// Size, displacement unit, communicator.
@@ -51,7 +50,7 @@ struct RecordedWindowAccess {
 }
 
 /// Returns what a function is that is about a window; `None` of another.
-pub(super) fn window(call: &Arguments, name: &str) -> Result<Option<Operation>, Refused> {
+pub(super) fn window(call: &Arguments, name: &str) -> Result<Option<RecordedWindow>, Refused> {
     let known = |name: &str| call.known(name);
     let flavor = |flavor| -> Result<RecordedWindowAction, Refused> {
         Ok(RecordedWindowAction::Make(flavor, known("size")?, known("disp_unit")?, call.comm("comm")?))
@@ -86,7 +85,7 @@ pub(super) fn window(call: &Arguments, name: &str) -> Result<Option<Operation>, 
         },
     };
     let win = call.object("win")?.ok_or("its window is not in the trace")?;
-    Ok(Some(Operation::Window(RecordedWindow { win, does })))
+    Ok(Some(RecordedWindow { win, does }))
 }
 
 fn access(call: &Arguments, name: &str) -> Result<Option<RecordedWindowAccess>, Refused> {

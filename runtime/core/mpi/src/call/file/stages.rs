@@ -15,9 +15,8 @@ pub type OpenedSize = std::result::Result<u64, i32>;
 pub type FileAnswer = std::result::Result<u64, usize>;
 
 impl Mpi {
-    /// Begins `MPI_File_open` of a file that is nowhere and has so many bytes, or that the first member cannot
-    /// open, for an error of this class; returns a word for [`Mpi::end_open`], and whether the
-    /// rank has to wait until then.
+    /// Begins `MPI_File_open` of a file that is nowhere, and has so many bytes or cannot be opened. Returns a
+    /// word for [`Mpi::end_open`], and whether the rank has to wait until then.
     ///
     /// # Errors
     /// As [`Mpi::open_file`].

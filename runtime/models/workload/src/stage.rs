@@ -1,0 +1,37 @@
+//! Stages of calls of ranks without a program that wait several times, one after the other.
+
+use crate::file::{FileAccess, FileView};
+use mpi::file::Transfer;
+use mpi::info::Info;
+use std::rc::Rc;
+
+/// Rest of a call whose rank waits.
+pub(crate) enum CallStage {
+    /// All agree on a window, which gets this number.
+    Window(u32),
+    /// The barrier before the window with this number is given back.
+    FreeWindow(u32),
+    /// The barrier of a fence on the window with this handle.
+    Fence(usize),
+    /// All agree on a file, which gets this number, with these hints.
+    Open(u32, Rc<Info>),
+    /// The barrier before the file with this number is given back.
+    Close(u32),
+    /// The answer of a file.
+    File(FileStage),
+    /// A partition of a partitioned receive, by the request for it.
+    Arrived(Box<usize>),
+    /// A test of a request that the rank has no number of.
+    Test(Box<usize>),
+}
+
+/// Rest of a call that waits for a file's answer.
+pub(crate) enum FileStage {
+    /// Nothing.
+    Met,
+    /// The view is set.
+    View(usize, Box<FileView>),
+    Atomicity(usize, bool),
+    /// An access begins there.
+    Access(Box<Transfer>, usize, FileAccess),
+}

@@ -7,6 +7,10 @@ use mpi::datatype::constructor::Darray;
 use mpi::datatype::{Constructor, Distribution, Old, Order};
 use mpi::error::{ErrorClass, Failure, Result};
 
+/// Elements of a datatype with gaps, at most.
+// Views look at each block: a damaged trace is not to take for ever.
+const MAX_SCATTERED_ELEMENTS: u64 = 1 << 30;
+
 impl<W: Workload> Machines<'_, W> {
     pub(super) fn make_type(&mut self, rank: u32, TypeCall { number, made }: TypeCall) -> Result<Begun> {
         let Some(layout) = made else {
@@ -24,6 +28,14 @@ impl<W: Workload> Machines<'_, W> {
             let old = handles.iter().map(old).collect::<Result<Vec<Old>>>()?;
             types.create(rank, constructor(&layout, old)?)?
         };
+        let made = types.held(rank, handle)?;
+        if !made.contiguous && made.element_count > MAX_SCATTERED_ELEMENTS {
+            let text = format!(
+                "the datatype has {} elements with gaps, and {MAX_SCATTERED_ELEMENTS} are followed",
+                made.element_count
+            );
+            return Err(Failure::new(ErrorClass::TYPE, text));
+        }
         types.commit(rank, handle)?;
         self.types.insert((rank, number), handle);
         DONE

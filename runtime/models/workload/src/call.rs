@@ -1,6 +1,6 @@
 //! Calls of a rank without a program.
 
-use crate::file::{FileCall, TypeCall};
+use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, TypeCall};
 use crate::partitioned::PartitionedCall;
 use crate::window::{WindowAction, WindowCall};
 use engine::Span;
@@ -95,6 +95,31 @@ impl Call {
             Call::Complete(wait, _) => *wait == Wait::Test,
             Call::Window(call) => call.does == WindowAction::Sync,
             _ => false,
+        }
+    }
+
+    /// Returns the number of the request or message that the call makes.
+    pub(crate) fn number(&self) -> Option<u32> {
+        match self {
+            Call::Isend(_, _, number)
+            | Call::Irecv(_, number)
+            | Call::IsendReceive(_, number)
+            | Call::Mprobe(_, number)
+            | Call::Imrecv(_, _, number)
+            | Call::Icollective(_, number)
+            | Call::PersistentCollective(_, number) => Some(*number),
+            Call::Several(calls) => calls.iter().filter_map(Call::number).max(),
+            Call::Partitioned(call) => Some(call.request),
+            Call::Window(call) => match call.does {
+                WindowAction::Access(_, number) => number,
+                _ => None,
+            },
+            Call::File(call) => match &call.does {
+                FileAction::Access(FileAccess { ends: AccessEnd::Request(number), .. }) => Some(*number),
+                _ => None,
+            },
+            Call::Failing(call) => call.number(),
+            _ => None,
         }
     }
 

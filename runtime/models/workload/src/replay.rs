@@ -57,6 +57,10 @@ use trace::trace::{Cell, Comms};
 /// The most functions that a trace may name: a call's function is kept in 15 bits.
 const MAX_FUNCTIONS: usize = 1 << 15;
 
+/// Numbers of requests that a rank may have.
+// It has room for as many as the greatest says.
+const MAX_REQUESTS: u32 = 1 << 22;
+
 /// A rank's position in its calls.
 #[derive(Clone, Default)]
 pub struct Cursor {
@@ -284,7 +288,13 @@ impl<'t> Replay<'t> {
 
     /// Returns the call that the cursor is at, which has this number.
     fn call(&self, caller: &Caller, cursor: &Cursor, number: u32) -> Result<Call, Refusal> {
-        self.operation(caller, cursor, (number, &self.plan.operations[number as usize]))
+        let call = self.operation(caller, cursor, (number, &self.plan.operations[number as usize]))?;
+        match call.number() {
+            Some(request) if request >= MAX_REQUESTS => {
+                Err(format!("its request has the number {request}, and {MAX_REQUESTS} are followed").into())
+            }
+            _ => Ok(call),
+        }
     }
 
     /// Returns the call that an operation is, which the call of this number makes.

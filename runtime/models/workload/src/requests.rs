@@ -26,7 +26,7 @@ pub(crate) struct Open {
     /// The envelope that a blocked probe of the rank waits for, and the message's number if the probe takes
     /// the message (`MPI_Mprobe`).
     pub(crate) probed: Option<(Envelope, Option<u32>)>,
-    /// What remains of the call that the rank is blocked in, if it waits several times.
+    /// The rest of the call that the rank is blocked in, if it waits several times.
     pub(crate) stage: Option<CallStage>,
 }
 

@@ -33,8 +33,11 @@ impl Ready {
     /// Makes it of a function's operation, where `cancels` says that receives may have been cancelled; `None`
     /// if it is none or says more.
     pub(super) fn of(function: u16, operation: &Operation, cancels: bool) -> Option<Ready> {
-        let slot =
-            |request: Cell| same(request).and_then(|number| u32::try_from(number.checked_sub(1)?).ok());
+        let slot = |request: Cell| {
+            same(request)
+                .and_then(|number| u32::try_from(number.checked_sub(1)?).ok())
+                .filter(|&number| number < super::MAX_REQUESTS)
+        };
         let (what, partner) = match operation {
             Operation::Send { mode, to, request: None } => (What::Send(*mode), to),
             Operation::Send { mode, to, request: Some(request) } => (What::Isend(*mode, slot(*request)?), to),

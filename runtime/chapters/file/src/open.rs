@@ -99,11 +99,10 @@ pub fn delete(name: &str) -> Result {
 impl OpenFiles {
     /// Returns what is decided here of a file.
     pub(crate) fn home(&mut self, objects: &Objects, file: u32) -> &mut Home {
-        if !self.homes.contains_key(&file) {
-            let shared = OpenFiles::end_on_opening(objects, file);
-            self.homes.insert(file, Home { shared, meetings: BTreeMap::new() });
-        }
-        self.homes.get_mut(&file).expect("made above")
+        self.homes.entry(file).or_insert_with(|| Home {
+            shared: OpenFiles::end_on_opening(objects, file),
+            meetings: BTreeMap::new(),
+        })
     }
 
     /// Returns where pointers are when a file is opened: at its beginning, with `MPI_MODE_APPEND` at its end

@@ -61,7 +61,7 @@ fn constructor(layout: &TypeLayout, mut of: Vec<Old>) -> Result<Constructor> {
     let missing = || Failure::new(ErrorClass::ARG, "an argument of its datatype is not in the trace");
     let list = |at: usize| layout.numbers.get(at).cloned().ok_or_else(missing);
     let one = |at: usize| list(at)?.first().copied().ok_or_else(missing);
-    let alike = |arrays: &[&Box<[i64]>], count: usize| match arrays.iter().all(|of| of.len() == count) {
+    let alike = |arrays: &[&[i64]], count: usize| match arrays.iter().all(|of| of.len() == count) {
         true => Ok(()),
         false => Err(missing()),
     };

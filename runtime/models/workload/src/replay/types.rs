@@ -12,8 +12,11 @@ use trace::trace::Cell;
 pub(super) struct RecordedLayout {
     number: Cell,
     /// `None` where it is freed.
-    made: Option<(TypeShape, Box<[RecordedNumbers]>, Box<[RecordedType]>)>,
+    made: Option<RecordedShape>,
 }
+
+/// A constructor, its numbers and its datatypes.
+type RecordedShape = (TypeShape, Box<[RecordedNumbers]>, Box<[RecordedType]>);
 
 /// An argument of a constructor.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use crate::lab::{Lab, NO_COMPUTE, is_installed};
 use crate::measure::Invocation;
 use crate::messages::{PATTERNS, compiled, repetitions};
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::path::{Path, PathBuf};
 
 /// Operations of `operations.c`: name, ranks, repetitions, options.
@@ -41,7 +41,7 @@ const ON_TWO: [(&str, &str, u32); 3] = [
 ];
 
 /// A row: its name, the program, the program's words, ranks, options and processes.
-struct Case {
+struct AgainstRow {
     name: String,
     program: &'static str,
     words: String,
@@ -51,19 +51,19 @@ struct Case {
 }
 
 /// A build's programs.
-struct Programs<'l> {
+struct BuildPrograms<'l> {
     lab: &'l Lab,
     patterns: PathBuf,
     operations: PathBuf,
 }
 
-impl Programs<'_> {
-    fn of(lab: &Lab) -> Result<Programs<'_>, String> {
+impl BuildPrograms<'_> {
+    fn of(lab: &Lab) -> Result<BuildPrograms<'_>, String> {
         let operations = lab.compile("cc", "benches/programs/operations.c", "operations", "")?;
-        Ok(Programs { lab, patterns: compiled(lab)?, operations })
+        Ok(BuildPrograms { lab, patterns: compiled(lab)?, operations })
     }
 
-    fn run(&self, case: &Case) -> Invocation {
+    fn run(&self, case: &AgainstRow) -> Invocation {
         let program = if case.program == "patterns" { &self.patterns } else { &self.operations };
         let run = self.lab.ranks(program, &case.words, case.ranks).args(&case.options);
         match case.processes {
@@ -74,12 +74,12 @@ impl Programs<'_> {
 }
 
 /// Returns all rows; those on several processes if both builds can.
-fn cases(on_several: bool) -> Vec<Case> {
+fn cases(on_several: bool) -> Vec<AgainstRow> {
     let mut cases = Vec::new();
     let mut add = |name: String, program, words: String, ranks, options: &str, processes| {
         let none = if options.contains("-xsim-compute") { "" } else { NO_COMPUTE };
         let options = format!("{none} {options}");
-        cases.push(Case { name, program, words, ranks, options, processes });
+        cases.push(AgainstRow { name, program, words, ranks, options, processes });
     };
     for ranks in [64, 1024, 16_384, 1_000_000] {
         // The 12 GB of a stencil's faces are the system's time.
@@ -106,18 +106,18 @@ fn cases(on_several: bool) -> Vec<Case> {
 ///
 /// # Errors
 /// A sentence if there is no build, or that of a run.
-pub fn rows(lab: &Lab, directory: &Path, rounds: u32, only: &str) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab, directory: &Path, rounds: u32, only: &str) -> Result<Vec<ResultRow>, String> {
     let other = Lab::of(directory)?;
     let library = "libxsim_native_mpich.so";
     let on_several =
         [lab, &other].iter().all(|lab| lab.built(library).is_file()) && is_installed("mpirun.mpich");
-    let (here, there) = (Programs::of(lab)?, Programs::of(&other)?);
+    let (here, there) = (BuildPrograms::of(lab)?, BuildPrograms::of(&other)?);
     let cases = cases(on_several).into_iter().filter(|case| case.name.contains(only));
     cases
         .map(|case| {
             let [other, this] = lab.least_of(rounds, [&there.run(&case), &here.run(&case)])?;
             let (before, after) = (other.peak_bytes as f64, this.peak_bytes as f64);
-            Ok(Row::default()
+            Ok(ResultRow::default()
                 .with("row", case.name)
                 .with("other s", rounded(other.cpu_s, 3))
                 .with("this s", rounded(this.cpu_s, 3))

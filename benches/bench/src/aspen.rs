@@ -3,7 +3,7 @@
 
 use crate::lab::{Lab, NO_COMPUTE, root};
 use crate::measure::Invocation;
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ const TAGS: [(&str, &str, usize); 3] = [("phase2", "3072", 0), ("phase4", "1024"
 ///
 /// # Errors
 /// That of a run.
-pub fn rows(lab: &Lab, quick: bool, lulesh: Option<&Path>) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab, quick: bool, lulesh: Option<&Path>) -> Result<Vec<ResultRow>, String> {
     let mut rows = Vec::new();
     for (phase, expected) in PHASES {
         walked(lab, phase, expected, &mut rows)?;
@@ -42,7 +42,7 @@ pub fn rows(lab: &Lab, quick: bool, lulesh: Option<&Path>) -> Result<Vec<Row>, S
 ///
 /// # Errors
 /// A sentence if the directory cannot be read.
-pub fn models(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
+pub fn models(lab: &Lab, directory: &Path) -> Result<Vec<ResultRow>, String> {
     let mut files = Vec::new();
     collect(directory, &mut files)?;
     let mut rows = Vec::new();
@@ -50,11 +50,11 @@ pub fn models(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
         // Files that they include are named from where they are.
         let run = Invocation::of("env").arg("-C").arg(file.with_file_name(""));
         if let Err(why) = lab.once(&lab.xsim("aspen check").arg(file).under(run)) {
-            rows.push(Row::default().with("model", file.display().to_string()).with("refused", why));
+            rows.push(ResultRow::default().with("model", file.display().to_string()).with("refused", why));
         }
     }
     let read = files.len() - rows.len();
-    rows.push(Row::default().with("model", format!("{read} of {} are read", files.len())));
+    rows.push(ResultRow::default().with("model", format!("{read} of {} are read", files.len())));
     Ok(rows)
 }
 
@@ -89,14 +89,15 @@ fn moved(lab: &Lab, times: u64) -> Result<[u64; 3], String> {
 }
 
 /// A row that must be as the paper has it.
-fn equal(what: String, found: [u64; 3], expected: [u64; 3]) -> Row {
+fn equal(what: String, found: [u64; 3], expected: [u64; 3]) -> ResultRow {
     let shown = |[bytes, packets, hops]: [u64; 3]| format!("{bytes} B, {packets} packets, {hops} hops");
-    let row = Row::default().with("what", what).with("found", shown(found)).with("aim", shown(expected));
+    let row =
+        ResultRow::default().with("what", what).with("found", shown(found)).with("aim", shown(expected));
     row.maybe("differs", (found != expected).then_some("yes"))
 }
 
 /// One step of a phase as a walk, and as a generated program.
-fn walked(lab: &Lab, phase: &str, expected: [u64; 3], rows: &mut Vec<Row>) -> Result<(), String> {
+fn walked(lab: &Lab, phase: &str, expected: [u64; 3], rows: &mut Vec<ResultRow>) -> Result<(), String> {
     let model = root().join("examples/aspen/lulesh.aspen");
     let report = lab.scratch("report.json");
     let walk = lab.xsim("aspen run").arg(&model).args(&format!("--kernel {phase} -n 64 -m {TORUS} --quiet"));
@@ -113,7 +114,7 @@ fn walked(lab: &Lab, phase: &str, expected: [u64; 3], rows: &mut Vec<Row>) -> Re
 }
 
 /// LULESH does all phases: its trace is cut to the messages of one, and replayed.
-fn itself(lab: &Lab, program: &Path, rows: &mut Vec<Row>) -> Result<(), String> {
+fn itself(lab: &Lab, program: &Path, rows: &mut Vec<ResultRow>) -> Result<(), String> {
     let (trace, goal) = (lab.scratch("all.trace"), lab.scratch("all.goal"));
     let run = lab.ranks(program, "-s 45 -i 10", 64).args(NO_COMPUTE).args("-xsim-trace-times none");
     lab.once(&run.arg("-xsim-trace").arg(&trace))?;
@@ -159,7 +160,7 @@ fn with_tag(goal: &str, tag: &str, first: usize) -> String {
 }
 
 /// Measures a message and a rank of a walk.
-fn messages(lab: &Lab, quick: bool, rows: &mut Vec<Row>) -> Result<(), String> {
+fn messages(lab: &Lab, quick: bool, rows: &mut Vec<ResultRow>) -> Result<(), String> {
     let (ranks, runs) = if quick { (8000, 1) } else { (1_000_000, 3) };
     let nothing = lab.scratch("nothing.aspen");
     std::fs::write(&nothing, "model nothing { kernel main { execute { flops [1] } } }\n")
@@ -175,13 +176,13 @@ fn messages(lab: &Lab, quick: bool, rows: &mut Vec<Row>) -> Result<(), String> {
         let us = (whole.cpu_s - start.cpu_s) * 1e6 / lab.reported("report.json", "/simulated/messages")?;
         let found = format!("{} us, {} B", rounded(us, 2), whole.peak_bytes / ranks);
         let what = format!("LULESH, {phase}, {ranks} ranks by formula: a message, a rank");
-        rows.push(Row::default().with("what", what).with("found", found).with("aim", "0.3 us, 200 B"));
+        rows.push(ResultRow::default().with("what", what).with("found", found).with("aim", "0.3 us, 200 B"));
     }
     Ok(())
 }
 
 /// Walks of `rounds.aspen` over packets.
-fn rounds(lab: &Lab, quick: bool, rows: &mut Vec<Row>) -> Result<(), String> {
+fn rounds(lab: &Lab, quick: bool, rows: &mut Vec<ResultRow>) -> Result<(), String> {
     // Mubarak et al. (2012) have 1.3 million nodes as p = h = 24, a = 48.
     let cases = match quick {
         true => [
@@ -225,14 +226,14 @@ fn rounds(lab: &Lab, quick: bool, rows: &mut Vec<Row>) -> Result<(), String> {
             rounded(packets, 3)
         );
         let what = format!("rounds, {what}");
-        rows.push(Row::default().with("what", what).with("found", found).with("aim", aim));
+        rows.push(ResultRow::default().with("what", what).with("found", found).with("aim", aim));
     }
     Ok(())
 }
 
 /// Reads and evaluates a model of 100 kB: parameters that need each other, and kernels with all kinds of
 /// steps.
-fn parsing(lab: &Lab, quick: bool) -> Result<Row, String> {
+fn parsing(lab: &Lab, quick: bool) -> Result<ResultRow, String> {
     let (mut parameters, mut kernels, mut calls) = (String::new(), String::new(), String::new());
     let mut k = 0;
     while parameters.len() + kernels.len() < 99_000 {
@@ -255,7 +256,7 @@ fn parsing(lab: &Lab, quick: bool) -> Result<Row, String> {
     let cost = lab.least(if quick { 3 } else { 15 }, &lab.xsim("aspen eval").arg(&page))?;
     let what = format!("read and evaluate a model of {} bytes, start-up included", text.len());
     let found = format!("{} ms", rounded(cost.cpu_s * 1e3, 2));
-    Ok(Row::default().with("what", what).with("found", found).with("aim", "50 ms"))
+    Ok(ResultRow::default().with("what", what).with("found", found).with("aim", "50 ms"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! with many of them.
 
 use crate::lab::{Lab, NO_COMPUTE, is_installed};
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::path::Path;
 
 /// Bytes of globals, and those of them that ranks write.
@@ -46,7 +46,7 @@ fn least(
 ///
 /// # Errors
 /// That of a run.
-pub fn switches(lab: &Lab) -> Result<Vec<Row>, String> {
+pub fn switches(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let mut rows = Vec::new();
     for (bytes, written) in SIZES {
         let flags = format!("-fPIC -DSEGMENT={bytes} -DDIRTY={written}");
@@ -59,7 +59,8 @@ pub fn switches(lab: &Lab) -> Result<Vec<Row>, String> {
             };
             let none = ns("none")?;
             for globals in ["copy", "clone"] {
-                let row = Row::default().with("bytes", bytes).with("written", written).with("ranks", ranks);
+                let row =
+                    ResultRow::default().with("bytes", bytes).with("written", written).with("ranks", ranks);
                 rows.push(row.with("globals", globals).with("ns more", (ns(globals)? - none).round() as i64));
             }
         }
@@ -71,7 +72,7 @@ pub fn switches(lab: &Lab) -> Result<Vec<Row>, String> {
 ///
 /// # Errors
 /// A sentence if gfortran is missing, or that of a run.
-pub fn common(lab: &Lab, ranks: u32) -> Result<Vec<Row>, String> {
+pub fn common(lab: &Lab, ranks: u32) -> Result<Vec<ResultRow>, String> {
     if !is_installed("gfortran") {
         return Err("gfortran is missing: install it".to_owned());
     }
@@ -81,7 +82,7 @@ pub fn common(lab: &Lab, ranks: u32) -> Result<Vec<Row>, String> {
         .map(|globals| {
             let this = least(lab, 3, &program, "", ranks, globals)?;
             let each = |whole: f64| rounded(whole / f64::from(ranks), 3);
-            Ok(Row::default()
+            Ok(ResultRow::default()
                 .with("globals", globals)
                 .with("ranks", ranks)
                 .with("us a rank", each(this.cpu_s * 1e6))

@@ -1,6 +1,6 @@
 //! The build that is measured, and programs made with it.
 
-use crate::measure::{Cost, Invocation, least_of, once};
+use crate::measure::{CommandCost, Invocation, least_of, once};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,7 +91,7 @@ impl Lab {
     ///
     /// # Errors
     /// A sentence with the command and what it said.
-    pub fn once(&self, command: &Invocation) -> Result<Cost, String> {
+    pub fn once(&self, command: &Invocation) -> Result<CommandCost, String> {
         once(self.scratch.path(), command)
     }
 
@@ -99,7 +99,7 @@ impl Lab {
     ///
     /// # Errors
     /// A sentence with the command and what it said.
-    pub fn least(&self, runs: u32, command: &Invocation) -> Result<Cost, String> {
+    pub fn least(&self, runs: u32, command: &Invocation) -> Result<CommandCost, String> {
         let [cost] = self.least_of(runs, [command])?;
         Ok(cost)
     }
@@ -112,7 +112,7 @@ impl Lab {
         &self,
         runs: u32,
         commands: [&Invocation; N],
-    ) -> Result<[Cost; N], String> {
+    ) -> Result<[CommandCost; N], String> {
         least_of(self.scratch.path(), runs, commands)
     }
 

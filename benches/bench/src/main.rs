@@ -27,7 +27,7 @@ use std::process::ExitCode;
 /// Measures what xsim costs the host: processor time (user and system) unless another is named.
 #[derive(Parser)]
 #[command(name = "xsim-bench", version)]
-struct Arguments {
+struct BenchArguments {
     /// Measure what is built already.
     #[arg(long, global = true)]
     no_build: bool,
@@ -99,7 +99,7 @@ enum Bench {
     Traces {
         /// One of them.
         #[command(subcommand)]
-        part: traces::Part,
+        part: traces::TracePart,
     },
     /// Models in Aspen: what LULESH moves, and what walks cost (about 4 GB).
     Aspen {
@@ -122,7 +122,7 @@ enum Bench {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    match run(&BenchArguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("xsim-bench: {why}");
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<(), String> {
+fn run(arguments: &BenchArguments) -> Result<(), String> {
     if let Bench::Tables { check } = arguments.bench {
         return tables::make(&lab::root(), check);
     }

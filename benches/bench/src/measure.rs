@@ -56,7 +56,7 @@ impl Invocation {
 
 /// Time and memory of a command, its children included.
 #[derive(Clone, Debug, Default)]
-pub struct Cost {
+pub struct CommandCost {
     /// Processor time, user and system, in seconds.
     pub cpu_s: f64,
     /// Time of the clock on the wall, in seconds.
@@ -67,15 +67,15 @@ pub struct Cost {
     pub output: String,
 }
 
-impl Cost {
+impl CommandCost {
     /// Returns the peak of memory in gigabytes.
     pub fn gigabytes(&self) -> f64 {
         self.peak_bytes as f64 / 1e9
     }
 
     /// Returns the lesser of each figure, and the output of `self`.
-    fn least(self, other: &Cost) -> Cost {
-        Cost {
+    fn least(self, other: &CommandCost) -> CommandCost {
+        CommandCost {
             cpu_s: self.cpu_s.min(other.cpu_s),
             wall_s: self.wall_s.min(other.wall_s),
             peak_bytes: self.peak_bytes.min(other.peak_bytes),
@@ -88,7 +88,7 @@ impl Cost {
 ///
 /// # Errors
 /// A sentence with the command and what it said, if it cannot be run or fails.
-pub fn once(scratch: &Path, command: &Invocation) -> Result<Cost, String> {
+pub fn once(scratch: &Path, command: &Invocation) -> Result<CommandCost, String> {
     let file = |name: &str| File::create(scratch.join(name)).map_err(|why| format!("a scratch file: {why}"));
     let failed = |why: &dyn std::fmt::Display| format!("`{}` {why}", command.shown());
     let begun = Instant::now();
@@ -106,7 +106,7 @@ pub fn once(scratch: &Path, command: &Invocation) -> Result<Cost, String> {
     if !done.status.success() {
         return Err(failed(&format_args!("ended with {}:\n{}", done.status, text("stderr"))));
     }
-    Ok(Cost {
+    Ok(CommandCost {
         cpu_s: (done.rusage.utime + done.rusage.stime).as_secs_f64(),
         wall_s,
         peak_bytes: done.rusage.maxrss,
@@ -124,8 +124,8 @@ pub fn least_of<const N: usize>(
     scratch: &Path,
     runs: u32,
     commands: [&Invocation; N],
-) -> Result<[Cost; N], String> {
-    let mut least: [Option<Cost>; N] = [const { None }; N];
+) -> Result<[CommandCost; N], String> {
+    let mut least: [Option<CommandCost>; N] = [const { None }; N];
     for _ in 0..runs.max(1) {
         for (command, least) in commands.iter().zip(&mut least) {
             let cost = once(scratch, command)?;

@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::Invocation;
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::path::{Path, PathBuf};
 
 /// The patterns of `benches/programs/patterns.c`.
@@ -74,7 +74,7 @@ fn microseconds(lab: &Lab, runs: u32, start: &Invocation, whole: &Invocation) ->
 ///
 /// # Errors
 /// That of a run.
-pub fn alone(lab: &Lab, rounds: u32, ranks: &[u32]) -> Result<Vec<Row>, String> {
+pub fn alone(lab: &Lab, rounds: u32, ranks: &[u32]) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let all = [64, 1024, 16_384, 1_000_000];
     let mut rows = Vec::new();
@@ -85,7 +85,7 @@ pub fn alone(lab: &Lab, rounds: u32, ranks: &[u32]) -> Result<Vec<Row>, String> 
             let of = |repetitions| pattern(lab, &program, name, repetitions, ranks);
             let us = microseconds(lab, runs * rounds, &of(0), &of(repetitions(name, messages, ranks)))?;
             let aim = AIMS.iter().find(|(of, at, _)| (*of, *at) == (name, ranks)).map(|(.., aim)| *aim);
-            let row = Row::default().with("pattern", name).with("ranks", ranks);
+            let row = ResultRow::default().with("pattern", name).with("ranks", ranks);
             rows.push(row.with("us", rounded(us, 2)).maybe("at most", aim));
         }
     }
@@ -96,7 +96,7 @@ pub fn alone(lab: &Lab, rounds: u32, ranks: &[u32]) -> Result<Vec<Row>, String> 
 ///
 /// # Errors
 /// That of a run.
-pub fn checked(lab: &Lab, rounds: u32) -> Result<Vec<Row>, String> {
+pub fn checked(lab: &Lab, rounds: u32) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut rows = Vec::new();
     for ranks in [64, 1024, 16_384] {
@@ -109,7 +109,7 @@ pub fn checked(lab: &Lab, rounds: u32) -> Result<Vec<Row>, String> {
             let us = |start: usize, whole: usize| (costs[whole].cpu_s - costs[start].cpu_s) * 1e6 / messages;
             let (without, with) = (us(0, 1), us(2, 3));
             rows.push(
-                Row::default()
+                ResultRow::default()
                     .with("pattern", name)
                     .with("ranks", ranks)
                     .with("us without", rounded(without, 2))

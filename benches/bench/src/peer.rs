@@ -3,7 +3,7 @@
 use crate::lab::{Lab, is_installed, root};
 use crate::measure::Invocation;
 use crate::messages::{compiled, counted, pattern, repetitions};
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ impl Platform {
 ///
 /// # Errors
 /// A sentence if SMPI is missing, or that of a run.
-pub fn rows(lab: &Lab, large: bool) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab, large: bool) -> Result<Vec<ResultRow>, String> {
     if !is_installed("smpicc") {
         return Err("SMPI is missing: install SimGrid (Debian's libsimgrid-dev)".to_owned());
     }
@@ -96,7 +96,7 @@ pub fn rows(lab: &Lab, large: bool) -> Result<Vec<Row>, String> {
             let (smpi, constant) = (peer(false)?, peer(true)?);
             let own = us(&of(0), &of(times * MORE_REPETITIONS))?;
             rows.push(
-                Row::default()
+                ResultRow::default()
                     .with("pattern", name)
                     .with("ranks", ranks)
                     .with("SMPI us", rounded(smpi, 3))

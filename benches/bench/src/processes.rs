@@ -1,8 +1,8 @@
 //! One process beside several of MPICH: wall-clock time, processor time of all processes, memory.
 
 use crate::lab::{Lab, NO_COMPUTE, is_installed};
-use crate::measure::{Cost, Invocation};
-use crate::results::{Row, rounded};
+use crate::measure::{CommandCost, Invocation};
+use crate::results::{ResultRow, rounded};
 use std::path::Path;
 
 const RUNS: u32 = 3;
@@ -16,13 +16,13 @@ fn on(processes: u32, run: Invocation) -> Invocation {
 }
 
 /// A run on one process beside the same on two: wall-clock times, and how many times as fast.
-fn compared(lab: &Lab, what: &str, run: &Invocation, at_least: Option<f64>) -> Result<Row, String> {
+fn compared(lab: &Lab, what: &str, run: &Invocation, at_least: Option<f64>) -> Result<ResultRow, String> {
     let one = lab.least(RUNS, run)?;
     let two = lab.least(RUNS, &on(2, run.clone()))?;
     let figures =
-        |cost: &Cost| [rounded(cost.wall_s, 3), rounded(cost.cpu_s, 3), rounded(cost.gigabytes(), 3)];
+        |cost: &CommandCost| [rounded(cost.wall_s, 3), rounded(cost.cpu_s, 3), rounded(cost.gigabytes(), 3)];
     let ([wall, cpu, memory], [wall_of_two, cpu_of_two, memory_of_two]) = (figures(&one), figures(&two));
-    Ok(Row::default()
+    Ok(ResultRow::default()
         .with("what", what)
         .with("wall s", wall)
         .with("CPU s", cpu)
@@ -41,16 +41,16 @@ fn message(
     [start, whole]: [Invocation; 2],
     count: f64,
     most: f64,
-) -> Result<Row, String> {
+) -> Result<ResultRow, String> {
     let us = lab.beyond(RUNS, &start, &whole)? * 1e6 / count;
-    Ok(Row::default().with("what", what).with("us a message", rounded(us, 2)).with("at most", most))
+    Ok(ResultRow::default().with("what", what).with("us a message", rounded(us, 2)).with("at most", most))
 }
 
 /// Measures speed-ups of two processes, and what messages between processes cost.
 ///
 /// # Errors
 /// A sentence if MPICH is missing, or that of a run.
-pub fn rows(lab: &Lab, ep: Option<&Path>, ep_ranks: u32) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab, ep: Option<&Path>, ep_ranks: u32) -> Result<Vec<ResultRow>, String> {
     if !is_installed("mpirun.mpich") || !lab.built("libxsim_native_mpich.so").is_file() {
         return Err("MPICH or libxsim_native_mpich.so is missing: install MPICH, then \
                     sh runtime/core/transport/native/build.sh mpich"
@@ -87,10 +87,10 @@ pub fn rows(lab: &Lab, ep: Option<&Path>, ep_ranks: u32) -> Result<Vec<Row>, Str
 }
 
 /// Processor time of processes that wait for one that sleeps.
-fn idle(lab: &Lab) -> Result<Row, String> {
+fn idle(lab: &Lab) -> Result<ResultRow, String> {
     let program = lab.compile("cc", "benches/programs/idle.c", "idle", "")?;
     let cost = lab.once(&on(4, lab.ranks(&program, "10", 4).args(NO_COMPUTE)))?;
-    Ok(Row::default()
+    Ok(ResultRow::default()
         .with("what", "an idle process: percent of a core")
         .with("us a message", rounded(cost.cpu_s / 10.0 / 3.0 * 100.0, 2))
         .with("at most", 5.0))

@@ -8,19 +8,19 @@ use std::process::Command;
 
 /// Values by their columns, in the order of the columns.
 #[derive(Clone, Default)]
-pub struct Row(pub Vec<(&'static str, Value)>);
+pub struct ResultRow(pub Vec<(&'static str, Value)>);
 
-impl Row {
+impl ResultRow {
     /// Adds a value.
     #[must_use]
-    pub fn with(mut self, column: &'static str, value: impl Into<Value>) -> Row {
+    pub fn with(mut self, column: &'static str, value: impl Into<Value>) -> ResultRow {
         self.0.push((column, value.into()));
         self
     }
 
     /// Adds a value, or nothing if there is none.
     #[must_use]
-    pub fn maybe(self, column: &'static str, value: Option<impl Into<Value>>) -> Row {
+    pub fn maybe(self, column: &'static str, value: Option<impl Into<Value>>) -> ResultRow {
         self.with(column, value.map_or(Value::Null, Into::into))
     }
 
@@ -62,12 +62,12 @@ fn with_thousands(number: u64) -> String {
 /// Rows of a bench.
 pub struct Results {
     name: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<ResultRow>,
 }
 
 impl Results {
     /// Gives rows the name of their bench.
-    pub fn new(name: &'static str, rows: Vec<Row>) -> Results {
+    pub fn new(name: &'static str, rows: Vec<ResultRow>) -> Results {
         Results { name, rows }
     }
 
@@ -84,7 +84,7 @@ impl Results {
         let mut text =
             format!("{}\n", self.circumstances().values().map(shown).collect::<Vec<_>>().join(", "));
         let columns = self.columns();
-        let cells = |row: &Row| -> Vec<String> {
+        let cells = |row: &ResultRow| -> Vec<String> {
             columns.iter().map(|column| row.get(column).map_or_else(String::new, shown)).collect()
         };
         let mut table = vec![columns.iter().map(|&column| column.to_owned()).collect()];

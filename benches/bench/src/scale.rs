@@ -2,36 +2,36 @@
 
 use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::Invocation;
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::path::{Path, PathBuf};
 
 /// The size of a unit in seconds, and its name.
-type Unit = (f64, &'static str);
-const SECONDS: Unit = (1.0, "s");
-const MICROSECONDS: Unit = (1e-6, "us");
+type CostUnit = (f64, &'static str);
+const SECONDS: CostUnit = (1.0, "s");
+const MICROSECONDS: CostUnit = (1e-6, "us");
 /// Runs of which the least counts.
 const RUNS: u32 = 3;
 
 /// An operation of `operations.c`: ranks, repetitions, what a repetition consists of, and the cost of one of
 /// those at most.
-struct Operation {
+struct ScaleOperation {
     name: &'static str,
     ranks: u32,
     times: u32,
     parts: u32,
-    unit: Unit,
+    unit: CostUnit,
     options: &'static str,
     what: &'static str,
     at_most: Option<f64>,
 }
 
-const fn second(name: &'static str, ranks: u32, times: u32, what: &'static str, most: f64) -> Operation {
+const fn second(name: &'static str, ranks: u32, times: u32, what: &'static str, most: f64) -> ScaleOperation {
     let at_most = if most > 0.0 { Some(most) } else { None };
-    Operation { name, ranks, times, parts: 1, unit: SECONDS, options: NO_COMPUTE, what, at_most }
+    ScaleOperation { name, ranks, times, parts: 1, unit: SECONDS, options: NO_COMPUTE, what, at_most }
 }
 
-const fn epoch(name: &'static str, what: &'static str) -> Operation {
-    Operation {
+const fn epoch(name: &'static str, what: &'static str) -> ScaleOperation {
+    ScaleOperation {
         name,
         ranks: 1024,
         times: 20,
@@ -43,7 +43,7 @@ const fn epoch(name: &'static str, what: &'static str) -> Operation {
     }
 }
 
-const OPERATIONS: [Operation; 26] = [
+const OPERATIONS: [ScaleOperation; 26] = [
     second("barrier", 1_000_000, 4, "barrier", 0.2),
     second("allreduce", 1_000_000, 4, "allreduce of 8 bytes", 0.2),
     second("reduce", 1_000_000, 4, "reduce of 8 bytes", 0.0),
@@ -54,7 +54,7 @@ const OPERATIONS: [Operation; 26] = [
     second("scatterv", 1_000_000, 2, "scatterv", 0.0),
     second("function", 100_000, 2, "allreduce with a function of the program", 0.0),
     second("barrier", 16_384, 100, "barrier", 0.0),
-    Operation {
+    ScaleOperation {
         options: "-xsim-compute none -xsim-coll alltoall=pairwise",
         ..second("alltoall", 4096, 1, "alltoall of 8 bytes, pairwise", 0.5)
     },
@@ -69,22 +69,22 @@ const OPERATIONS: [Operation; 26] = [
     epoch("rma_get", "MPI_Get of 8 bytes in an epoch of all"),
     epoch("rma_accumulate", "MPI_Accumulate of 8 bytes in an epoch of all"),
     second("rma_fence", 1_000_000, 4, "MPI_Win_fence", 0.3),
-    Operation {
+    ScaleOperation {
         parts: 100_000,
         unit: MICROSECONDS,
         ..second("file_shared", 100_000, 20, "MPI_File_write_shared of 8 bytes", 0.0)
     },
-    Operation {
+    ScaleOperation {
         parts: 100_000,
         unit: MICROSECONDS,
         ..second("file_plain", 100_000, 20, "pwrite of 8 bytes to the same file system", 0.0)
     },
-    Operation {
+    ScaleOperation {
         parts: 1024,
         unit: MICROSECONDS,
         ..second("exchange", 1024, 1000, "Irecv, Send and Wait", 0.0)
     },
-    Operation {
+    ScaleOperation {
         parts: 1024,
         unit: MICROSECONDS,
         options: "-xsim-compute measured",
@@ -107,8 +107,8 @@ const OUTSTANDING: [(&str, u32, u32, u32, Option<f64>); 9] = [
 ];
 
 /// A row: what, ranks, its cost, and at most how much.
-fn row(what: &str, ranks: u32, cost: f64, unit: &str, at_most: Option<f64>) -> Row {
-    Row::default()
+fn row(what: &str, ranks: u32, cost: f64, unit: &str, at_most: Option<f64>) -> ResultRow {
+    ResultRow::default()
         .with("what", what)
         .with("ranks", ranks)
         .with("cost", rounded(cost, 2))
@@ -121,7 +121,7 @@ fn compiled(lab: &Lab, name: &str) -> Result<PathBuf, String> {
 }
 
 /// `hello` with a barrier, start-up included.
-fn hello(lab: &Lab, program: &Path, runs: u32, ranks: u32, at_most: [f64; 2]) -> Result<Row, String> {
+fn hello(lab: &Lab, program: &Path, runs: u32, ranks: u32, at_most: [f64; 2]) -> Result<ResultRow, String> {
     let cost = lab.least(runs, &lab.ranks(program, "-q", ranks).args(NO_COMPUTE))?;
     let row = row("hello with a barrier", ranks, cost.cpu_s, "s", Some(at_most[0]));
     Ok(row.with("GB", rounded(cost.gigabytes(), 3)).with("GB at most", at_most[1]))
@@ -131,7 +131,7 @@ fn hello(lab: &Lab, program: &Path, runs: u32, ranks: u32, at_most: [f64; 2]) ->
 ///
 /// # Errors
 /// That of the run.
-pub fn largest(lab: &Lab) -> Result<Vec<Row>, String> {
+pub fn largest(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = lab.compile("cc", "examples/c/hello.c", "hello", "")?;
     Ok(vec![hello(lab, &program, 1, 1 << 27, [180.0, 20.0])?])
 }
@@ -140,7 +140,7 @@ pub fn largest(lab: &Lab) -> Result<Vec<Row>, String> {
 ///
 /// # Errors
 /// That of a run.
-pub fn rows(lab: &Lab) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = lab.compile("cc", "examples/c/hello.c", "hello", "")?;
     let mut rows = vec![
         hello(lab, &program, 3, 1_000_000, [0.8, 0.7])?,
@@ -175,7 +175,7 @@ pub fn rows(lab: &Lab) -> Result<Vec<Row>, String> {
 }
 
 /// Measures 10,000 ranks that are spawned, run their `main` to a barrier with their parents, and end.
-fn spawned(lab: &Lab) -> Result<Row, String> {
+fn spawned(lab: &Lab) -> Result<ResultRow, String> {
     let program = lab.compile("cc", "tests/programs/spawn.c", "spawn", "")?;
     let of = |universe: u32| {
         lab.ranks(&program, "many 0", 1).args(NO_COMPUTE).args(&format!("-xsim-universe {universe}"))
@@ -185,7 +185,7 @@ fn spawned(lab: &Lab) -> Result<Row, String> {
 }
 
 /// Measures a halo exchange over packets: sides of the grid, which is the torus, and steps.
-fn halo(lab: &Lab, [x, y, z, steps]: [u32; 4]) -> Result<Row, String> {
+fn halo(lab: &Lab, [x, y, z, steps]: [u32; 4]) -> Result<ResultRow, String> {
     let program = compiled(lab, "halo")?;
     let ranks = x * y * z;
     let of = |steps: u32| -> Invocation {

@@ -5,7 +5,7 @@ mod npb;
 use crate::lab::{Lab, NO_COMPUTE, is_installed};
 use crate::measure::Invocation;
 use crate::messages::compiled;
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ const RUNS: u32 = 3;
 
 /// Parts that are measured.
 #[derive(Subcommand)]
-pub enum Part {
+pub enum TracePart {
     /// A recorded and a profiled call, at 1,024 ranks.
     Recording,
     /// Bytes of traces by ranks and steps, and memory while they are recorded.
@@ -61,21 +61,21 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl TracePart {
     /// Returns the name of the part's results.
     pub fn name(&self) -> &'static str {
         match self {
-            Part::Recording => "trace-recording",
-            Part::Sizes { .. } => "trace-sizes",
-            Part::Checking => "trace-checking",
-            Part::Replay { .. } => "trace-replay",
-            Part::Torus { .. } => "trace-torus",
-            Part::Timelines => "timelines",
-            Part::Real => "trace-real",
-            Part::Import => "otf2-import",
-            Part::Npb { .. } => "npb-sizes",
-            Part::Compare { .. } => "npb-replays",
-            Part::Benchmarks { .. } => "npb-benchmarks",
+            TracePart::Recording => "trace-recording",
+            TracePart::Sizes { .. } => "trace-sizes",
+            TracePart::Checking => "trace-checking",
+            TracePart::Replay { .. } => "trace-replay",
+            TracePart::Torus { .. } => "trace-torus",
+            TracePart::Timelines => "timelines",
+            TracePart::Real => "trace-real",
+            TracePart::Import => "otf2-import",
+            TracePart::Npb { .. } => "npb-sizes",
+            TracePart::Compare { .. } => "npb-replays",
+            TracePart::Benchmarks { .. } => "npb-benchmarks",
         }
     }
 }
@@ -84,19 +84,19 @@ impl Part {
 ///
 /// # Errors
 /// That of a run.
-pub fn rows(lab: &Lab, part: &Part) -> Result<Vec<Row>, String> {
+pub fn rows(lab: &Lab, part: &TracePart) -> Result<Vec<ResultRow>, String> {
     match part {
-        Part::Recording => recording(lab),
-        Part::Sizes { long } => sizes(lab, *long),
-        Part::Checking => checking(lab),
-        Part::Replay { long } => replay(lab, *long),
-        Part::Torus { sides } => torus(lab, sides),
-        Part::Timelines => timelines(lab),
-        Part::Real => real(lab),
-        Part::Import => import(lab),
-        Part::Npb { directory } => npb::sizes(lab, directory),
-        Part::Compare { directory } => npb::replays(lab, directory),
-        Part::Benchmarks { directory } => npb::benchmarks(lab, directory),
+        TracePart::Recording => recording(lab),
+        TracePart::Sizes { long } => sizes(lab, *long),
+        TracePart::Checking => checking(lab),
+        TracePart::Replay { long } => replay(lab, *long),
+        TracePart::Torus { sides } => torus(lab, sides),
+        TracePart::Timelines => timelines(lab),
+        TracePart::Real => real(lab),
+        TracePart::Import => import(lab),
+        TracePart::Npb { directory } => npb::sizes(lab, directory),
+        TracePart::Compare { directory } => npb::replays(lab, directory),
+        TracePart::Benchmarks { directory } => npb::benchmarks(lab, directory),
     }
 }
 
@@ -128,7 +128,7 @@ fn bytes(path: &Path) -> Result<u64, String> {
     entries.map(|entry| bytes(&entry.map_err(failed)?.path())).sum()
 }
 
-fn recording(lab: &Lab) -> Result<Vec<Row>, String> {
+fn recording(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut rows = Vec::new();
     for (name, times) in [("ring", 1000), ("stencil", 150)] {
@@ -138,7 +138,7 @@ fn recording(lab: &Lab) -> Result<Vec<Row>, String> {
         let calls = calls(lab, "trace")?;
         let more = |cpu_s: f64| rounded((cpu_s - plain.cpu_s) * 1e6 / calls, 2);
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("pattern", name)
                 .with("ranks", 1024)
                 .with("calls", calls as u64)
@@ -150,7 +150,7 @@ fn recording(lab: &Lab) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn sizes(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
+fn sizes(lab: &Lab, long: bool) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut cases: Vec<(&str, u32, u32)> = Vec::new();
     for name in ["ring", "faces", "named"] {
@@ -171,7 +171,7 @@ fn sizes(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
         let without = lab.once(&plain)?.peak_bytes;
         let with = lab.once(&traced(lab, &plain))?.peak_bytes;
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("pattern", name)
                 .with("ranks", ranks)
                 .with("steps", steps)
@@ -184,14 +184,14 @@ fn sizes(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn checking(lab: &Lab) -> Result<Vec<Row>, String> {
+fn checking(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut rows = Vec::new();
     for (steps, ranks) in [(10, 1000), (100, 1000), (1000, 1000), (100, 10_000)] {
         lab.once(&traced(lab, &pattern(lab, &program, &format!("stencil {steps}"), ranks)))?;
         let cost = lab.least(RUNS, &lab.xsim("trace check").arg(lab.scratch("trace")))?;
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("steps", steps)
                 .with("ranks", ranks)
                 .with("calls", calls(lab, "trace")? as u64)
@@ -208,7 +208,7 @@ fn replayed(lab: &Lab, machine: &str) -> Invocation {
     replay.arg("--report").arg(lab.scratch("report.json"))
 }
 
-fn replay(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
+fn replay(lab: &Lab, long: bool) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     // What a command takes that replays nothing to speak of.
     lab.once(&traced(lab, &pattern(lab, &program, "ring 1", 2)))?;
@@ -225,7 +225,7 @@ fn replay(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
         let messages = lab.reported("report.json", "/simulated/messages")?;
         let more = replay.peak_bytes.saturating_sub(nothing);
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("pattern", name)
                 .with("ranks", ranks)
                 .with("messages", messages as u64)
@@ -238,7 +238,7 @@ fn replay(lab: &Lab, long: bool) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn torus(lab: &Lab, sides: &str) -> Result<Vec<Row>, String> {
+fn torus(lab: &Lab, sides: &str) -> Result<Vec<ResultRow>, String> {
     let ranks = sides
         .split('x')
         .map(|side| side.parse::<u32>().ok())
@@ -255,7 +255,7 @@ fn torus(lab: &Lab, sides: &str) -> Result<Vec<Row>, String> {
         let messages = number("/simulated/messages")?;
         let packets = number("/simulated/network/total/packets").ok();
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("level", level)
                 .with("virtual us", rounded(number("/simulated/virtual_time_ps")? / 1e6, 6))
                 .with("messages", messages as u64)
@@ -268,7 +268,7 @@ fn torus(lab: &Lab, sides: &str) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn timelines(lab: &Lab) -> Result<Vec<Row>, String> {
+fn timelines(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut rows = Vec::new();
     for (name, steps) in [("ring", 1000), ("stencil", 150)] {
@@ -285,7 +285,7 @@ fn timelines(lab: &Lab) -> Result<Vec<Row>, String> {
             let with = lab.least(RUNS, &plain.clone().arg("-xsim-timeline").arg(timeline))?;
             let more = with.peak_bytes.saturating_sub(without.peak_bytes);
             rows.push(
-                Row::default()
+                ResultRow::default()
                     .with("pattern", name)
                     .with("format", format)
                     .with("events", (calls + messages) as u64)
@@ -302,7 +302,7 @@ fn timelines(lab: &Lab) -> Result<Vec<Row>, String> {
 
 /// One process that sends to itself, without blocking sends, which MPICH lets wait for their receive: with
 /// several the time is that of waiting.
-fn real(lab: &Lab) -> Result<Vec<Row>, String> {
+fn real(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let mut rows = Vec::new();
     for (mpi, launch) in [("mpich", ""), ("openmpi", "--allow-run-as-root")] {
         let library = lab.built(&format!("libxsimtrace_{mpi}.so"));
@@ -325,7 +325,7 @@ fn real(lab: &Lab) -> Result<Vec<Row>, String> {
             let recorded = of(recorded).env("XSIM_TRACE", lab.scratch("trace").to_string_lossy());
             let [alone, recorded] = lab.least_of(RUNS, [&of(run), &recorded])?;
             rows.push(
-                Row::default()
+                ResultRow::default()
                     .with("MPI", mpi)
                     .with("pattern", name)
                     .with("calls", calls as u64)
@@ -342,7 +342,7 @@ fn real(lab: &Lab) -> Result<Vec<Row>, String> {
     }
 }
 
-fn import(lab: &Lab) -> Result<Vec<Row>, String> {
+fn import(lab: &Lab) -> Result<Vec<ResultRow>, String> {
     let program = compiled(lab)?;
     let mut rows = Vec::new();
     for (name, steps) in [("stencil", 10), ("stencil", 100), ("stencil", 1000), ("ring", 10_000)] {
@@ -355,7 +355,7 @@ fn import(lab: &Lab) -> Result<Vec<Row>, String> {
         let read = lab.xsim("trace convert").arg(&archive).arg("-o").arg(lab.scratch("imported"));
         let cost = lab.least(RUNS, &read)?;
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("pattern", name)
                 .with("steps", steps)
                 .with("events", events as u64)

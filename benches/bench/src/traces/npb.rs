@@ -3,7 +3,7 @@
 use super::{bytes, calls};
 use crate::lab::Lab;
 use crate::measure::Invocation;
-use crate::results::{Row, rounded};
+use crate::results::{ResultRow, rounded};
 use std::path::{Path, PathBuf};
 
 const CODES: [&str; 8] = ["bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"];
@@ -53,7 +53,7 @@ fn codes(directory: &Path, lulesh: &[u32], ranks: &[u32]) -> Result<Vec<Code>, S
 }
 
 /// Measures how large traces are.
-pub fn sizes(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
+pub fn sizes(lab: &Lab, directory: &Path) -> Result<Vec<ResultRow>, String> {
     let mut rows = Vec::new();
     for code in codes(directory, &[], &[16, 64])? {
         for times in ["histogram", "none"] {
@@ -62,7 +62,7 @@ pub fn sizes(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
         }
         let (calls, none) = (calls(lab, "none")?, bytes(&lab.scratch("none"))?);
         rows.push(
-            Row::default()
+            ResultRow::default()
                 .with("code", code.name)
                 .with("ranks", code.ranks)
                 .with("calls", calls as u64)
@@ -75,7 +75,7 @@ pub fn sizes(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
 }
 
 /// Compares replays with recorded runs.
-pub fn replays(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
+pub fn replays(lab: &Lab, directory: &Path) -> Result<Vec<ResultRow>, String> {
     let codes = codes(directory, &[8, 27], &[16])?;
     let mut rows = Vec::new();
     for machine in MACHINES {
@@ -85,7 +85,7 @@ pub fn replays(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
                 lab.once(&run.arg("-xsim-trace").arg(lab.scratch("trace")))?;
                 let replay = lab.xsim("replay --quiet --compare -m").arg(machine).arg(lab.scratch("trace"));
                 rows.push(
-                    Row::default()
+                    ResultRow::default()
                         .with("code", code.name.clone())
                         .with("ranks", code.ranks)
                         .with("compute", compute)
@@ -100,7 +100,7 @@ pub fn replays(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
 
 /// Measures programs that are made of traces: from histograms, from exact times the mean of each rank, and
 /// each time.
-pub fn benchmarks(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
+pub fn benchmarks(lab: &Lab, directory: &Path) -> Result<Vec<ResultRow>, String> {
     let mut rows = Vec::new();
     for code in codes(directory, &[27, 64], &[16])? {
         for (times, kept, drawn) in
@@ -112,7 +112,7 @@ pub fn benchmarks(lab: &Lab, directory: &Path) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn benchmark(lab: &Lab, code: &Code, times: &str, kept: &str, drawn: &str) -> Result<Row, String> {
+fn benchmark(lab: &Lab, code: &Code, times: &str, kept: &str, drawn: &str) -> Result<ResultRow, String> {
     let reported = |run: Invocation, trace: &str| {
         let run = run.arg("-xsim-trace").arg(lab.scratch(trace)).arg("-xsim-report");
         lab.once(&run.arg(lab.scratch("report.json")))?;
@@ -137,7 +137,7 @@ fn benchmark(lab: &Lab, code: &Code, times: &str, kept: &str, drawn: &str) -> Re
         let text = std::fs::read_to_string(sources.join(name)).map_err(|why| format!("{name}: {why}"))?;
         Ok::<_, String>(text.lines().count())
     };
-    Ok(Row::default()
+    Ok(ResultRow::default()
         .with("code", code.name.clone())
         .with("ranks", code.ranks)
         .with("times", times)

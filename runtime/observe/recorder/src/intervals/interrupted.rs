@@ -115,12 +115,12 @@ pub struct Interruptions {
     /// Interruptions that were expected and did not come.
     // Of all pairs together: most have none in a run, and each has some of those that come.
     saved: f64,
-    by_rank: HashMap<u32, OfRank>,
+    by_rank: HashMap<u32, LongOfRank>,
 }
 
 /// Intervals of one rank that were longer than others of their pairs.
 #[derive(Clone, Copy, Debug, Default)]
-struct OfRank {
+struct LongOfRank {
     long: u32,
     /// Time that was taken off them, and was not given back.
     removed_ps: u64,

@@ -657,6 +657,11 @@ fn data_goes_to_a_file_or_to_standard_output() {
     for (given, why) in [("--json", "--json=FILE"), ("--csv=x.csv", "xsim report FILE.json --csv FILE")] {
         refused(command(&["run", given, program[0]]).output().unwrap(), 2, &[why]);
     }
+    for option in ["--report", "--trace", "--timeline", "--log"] {
+        let output = command(&["run", option, "-", program[0]]).current_dir(&directory).output().unwrap();
+        refused(output, 2, &[option, "goes to a file: name one"]);
+        assert!(!directory.join("-").exists(), "{option}");
+    }
     let lost = file("no/such/results.csv");
     refused(command(&["presets", "--csv", &lost]).output().unwrap(), 1, &["cannot be written"]);
 }

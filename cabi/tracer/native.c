@@ -157,7 +157,7 @@ int xsimtrace_group(uint64_t word, int room, int *to)
 }
 
 /* The bytes in a file; -1 where nobody can say. */
-int64_t xsimtrace_file_size(uint64_t word)
+int64_t xsimtrace_size_of_file(uint64_t word)
 {
     MPI_File file;
     MPI_Offset size;

@@ -32,7 +32,7 @@ unsafe extern "C" {
     fn xsimtrace_members(comm: u64, remote: c_int, count: c_int, to: *mut c_int) -> c_int;
     fn xsimtrace_datatype(datatype: u64, to: *mut i64) -> c_int;
     fn xsimtrace_group(group: u64, room: c_int, to: *mut c_int) -> c_int;
-    fn xsimtrace_file_size(file: u64) -> i64;
+    fn xsimtrace_size_of_file(file: u64) -> i64;
     fn xsimtrace_error_class(code: c_int) -> c_int;
 }
 
@@ -519,7 +519,7 @@ impl Host for TracedMpi {
 
     fn file_size(file: usize) -> Option<i64> {
         // SAFETY: native.c looks at a file of the program.
-        let size = unsafe { xsimtrace_file_size(own(file)?) };
+        let size = unsafe { xsimtrace_size_of_file(own(file)?) };
         (size >= 0).then_some(size)
     }
 

@@ -136,8 +136,12 @@ pub(super) fn network_files(text: &str) -> Result<Vec<PathBuf>, String> {
     }
 }
 
+// The program writes to standard output.
 pub(super) fn path(value: &str) -> Result<PathBuf, String> {
-    text(value).map(PathBuf::from)
+    match value {
+        "-" => Err("the program writes to standard output, and this goes to a file: name one".to_owned()),
+        value => text(value).map(PathBuf::from),
+    }
 }
 
 pub(super) fn placement(text: &str) -> Result<String, String> {

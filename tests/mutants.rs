@@ -122,11 +122,14 @@ fn survive(
     survive_changed(kind, suffix, (originals, mutate), kib, commands);
 }
 
+/// Returns a mutant of a file.
+type Change = fn(&[u8], &mut Random) -> Vec<u8>;
+
 /// Makes mutants of files by this change, as [`survive`] does.
 fn survive_changed(
     kind: &str,
     suffix: &str,
-    (originals, change): (&[Vec<u8>], fn(&[u8], &mut Random) -> Vec<u8>),
+    (originals, change): (&[Vec<u8>], Change),
     kib: Option<u64>,
     commands: impl Fn(&Path) -> Vec<Command>,
 ) {

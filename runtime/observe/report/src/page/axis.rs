@@ -145,6 +145,6 @@ mod tests {
         );
         // Blocks of 256: rank 500 is in the second of four.
         assert_eq!(at(1024, 4)[1], ("500".to_owned(), 0.375));
-        assert_eq!(at(100_000, 100)[1].0, "50,000");
+        assert_eq!(at(100_000, 100)[1].0, "20,000");
     }
 }

@@ -1,4 +1,4 @@
-//! What private globals cost: a switch of ranks with each strategy above `none`, and the start of a program
+//! The cost of private globals: a switch of ranks with each strategy above `none`, and the start of a program
 //! with many of them.
 
 use crate::lab::{Lab, NO_COMPUTE, is_installed};

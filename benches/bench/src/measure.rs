@@ -63,7 +63,7 @@ pub struct CommandCost {
     pub wall_s: f64,
     /// The largest resident set of one process, in bytes.
     pub peak_bytes: u64,
-    /// Its standard output.
+    /// The standard output.
     pub output: String,
 }
 

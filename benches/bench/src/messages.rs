@@ -1,4 +1,4 @@
-//! What a message costs, by pattern and number of ranks.
+//! The cost of a message, by pattern and number of ranks.
 
 use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::Invocation;
@@ -61,11 +61,11 @@ pub fn counted(output: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("the pattern has not printed its messages, but: {output}"))
 }
 
-/// Microseconds a message: of a whole run beyond its start.
+/// Measures the microseconds of a message: of a whole run beyond its start.
 ///
 /// # Errors
-/// That of a run.
-fn microseconds(lab: &Lab, runs: u32, start: &Invocation, whole: &Invocation) -> Result<f64, String> {
+/// A sentence if a run fails, or tells no messages.
+pub fn microseconds(lab: &Lab, runs: u32, start: &Invocation, whole: &Invocation) -> Result<f64, String> {
     let [start, whole] = lab.least_of(runs, [start, whole])?;
     Ok((whole.cpu_s - start.cpu_s) * 1e6 / counted(&whole.output)?)
 }

@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, is_installed, root};
 use crate::measure::Invocation;
-use crate::messages::{compiled, counted, pattern, repetitions};
+use crate::messages::{compiled, microseconds, pattern, repetitions};
 use crate::results::{ResultRow, rounded};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -84,17 +84,13 @@ pub fn rows(lab: &Lab, large: bool) -> Result<Vec<ResultRow>, String> {
         let platform = Platform::of(lab, ranks)?;
         for name in PATTERNS {
             let times = if name == "barrier" { 5 } else { repetitions(name, 100_000, ranks) };
-            let us = |start: &Invocation, whole: &Invocation| {
-                let [start, whole] = lab.least_of(1, [start, whole])?;
-                Ok::<_, String>((whole.cpu_s - start.cpu_s) * 1e6 / counted(&whole.output)?)
-            };
             let peer = |is_constant| {
                 let of = |times| platform.run(&there, is_constant, ranks, name, times);
-                us(&of(0), &of(times))
+                microseconds(lab, 1, &of(0), &of(times))
             };
             let of = |times| pattern(lab, &here, name, times, ranks);
             let (smpi, constant) = (peer(false)?, peer(true)?);
-            let own = us(&of(0), &of(times * MORE_REPETITIONS))?;
+            let own = microseconds(lab, 1, &of(0), &of(times * MORE_REPETITIONS))?;
             rows.push(
                 ResultRow::default()
                     .with("pattern", name)

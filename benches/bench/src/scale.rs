@@ -1,4 +1,4 @@
-//! What ranks and operations cost at scale, beside what is aimed at. Start-up is taken off operations.
+//! The cost of ranks and operations at scale, beside what is aimed at. Start-up is taken off operations.
 
 use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::Invocation;

@@ -1,4 +1,4 @@
-//! What listening to calls costs: traces and their sizes, profiles, replays, timelines.
+//! The cost of listening to calls: traces and their sizes, profiles, replays, timelines.
 
 mod npb;
 

@@ -218,12 +218,11 @@ impl Interruptions {
         // What the program itself does now and then is more frequent than interruptions in the time of the
         // others can be, and a rank that is always the slower one is not always the one that is interrupted.
         let believed = |expected: f64| MAX_CHANCE + MAX_EXPECTED * expected;
-        let own_time = self.expected(ended.computed.as_ps());
+        let of_pair = believed(self.expected(pair.usual_ps));
+        let of_own = believed(self.expected(ended.computed.as_ps()));
         let of_rank = self.by_rank.entry(ended.rank).or_default();
         of_rank.long += 1;
-        if pair.long_in_a_row > MAX_IN_A_ROW
-            || pair.long as f64 > believed(self.of_run.per_second * pair.usual_ps as f64 * 1e-12)
-            || f64::from(of_rank.long) > believed(own_time)
+        if pair.long_in_a_row > MAX_IN_A_ROW || pair.long as f64 > of_pair || f64::from(of_rank.long) > of_own
         {
             // So the earlier ones were the program's too.
             self.of_run.removed_ps -= u128::from(of_rank.removed_ps);

@@ -111,49 +111,46 @@ int xsimtrace_comm(uint64_t word, int64_t *to)
     return 1;
 }
 
-/* The ranks in MPI_COMM_WORLD of the (remote) group's members, of which there are so many; MPI_UNDEFINED of
- * those outside. */
-int xsimtrace_members(uint64_t word, int remote, int count, int *to)
+/* Writes the ranks in MPI_COMM_WORLD of the first members of a group; 0: an error. */
+static int ranks_of(MPI_Group group, int count, int *to)
 {
-    MPI_Group group, world;
+    MPI_Group world;
     int *own = malloc((size_t)count * sizeof *own);
     int code = own == NULL;
-    if (!code)
-        code =
-            remote ? PMPI_Comm_remote_group(comm_of(word), &group) : PMPI_Comm_group(comm_of(word), &group);
     if (!code) {
         for (int k = 0; k < count; k++)
             own[k] = k;
         PMPI_Comm_group(MPI_COMM_WORLD, &world);
         code = PMPI_Group_translate_ranks(group, count, own, world, to);
         PMPI_Group_free(&world);
-        PMPI_Group_free(&group);
     }
     free(own);
     return code == MPI_SUCCESS;
 }
 
+/* The ranks in MPI_COMM_WORLD of the (remote) group's members, of which there are so many; MPI_UNDEFINED of
+ * those outside. */
+int xsimtrace_members(uint64_t word, int remote, int count, int *to)
+{
+    MPI_Group group;
+    if (remote ? PMPI_Comm_remote_group(comm_of(word), &group) : PMPI_Comm_group(comm_of(word), &group))
+        return 0;
+    int done = ranks_of(group, count, to);
+    PMPI_Group_free(&group);
+    return done;
+}
+
 /* How many members a group has; their ranks in MPI_COMM_WORLD, if there is room for so many. -1: an error. */
 int xsimtrace_group(uint64_t word, int room, int *to)
 {
-    MPI_Group group, world;
+    MPI_Group group;
     int size;
     memcpy(&group, &word, sizeof group);
     if (PMPI_Group_size(group, &size))
         return -1;
     if (room < size || size == 0)
         return size;
-    int *own = malloc((size_t)size * sizeof *own);
-    int code = own == NULL;
-    if (!code) {
-        for (int k = 0; k < size; k++)
-            own[k] = k;
-        PMPI_Comm_group(MPI_COMM_WORLD, &world);
-        code = PMPI_Group_translate_ranks(group, size, own, world, to);
-        PMPI_Group_free(&world);
-    }
-    free(own);
-    return code == MPI_SUCCESS ? size : -1;
+    return ranks_of(group, size, to) ? size : -1;
 }
 
 /* The bytes in a file; -1 where nobody can say. */

@@ -6,6 +6,7 @@ use crate::instance::{Collectives, InstanceScope, home};
 use objects::Objects;
 use objects::error::Result;
 use p2p::Messages;
+use p2p::ranks::strand::StrandId;
 use p2p::view::BufferView;
 
 impl Collectives {
@@ -38,7 +39,7 @@ impl Collectives {
         if agent.clock > before {
             let state = &mut messages.ranks_mut()[me];
             state.clock = agent.clock;
-            state.failed_polls = 0;
+            state.strand.set_failed_polls(0);
         }
         // Before leaving, with which the instance may be gone.
         let outcome = self.instance(index).outcome(member);
@@ -106,9 +107,8 @@ pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
         Some(request) => messages.finish_request(request, agent.clock),
         None => {
             let state = &mut messages.ranks_mut()[agent.rank];
-            if state.waiting != 0 {
-                state.waiting = 0;
-                messages.ready_mut().wake(agent.rank);
+            if state.strand.unblock() {
+                messages.ready_mut().wake(StrandId::of(agent.rank));
             }
         }
     }

@@ -88,7 +88,7 @@ impl Collectives {
         let through = request.is_some() || self.is_through(instance, member);
         if !through {
             let me = messages.me();
-            messages.ranks_mut()[me].waiting = 1;
+            messages.ranks_mut()[me].strand.block(1);
         }
         EnteredCall { request, instance, member, through, target }
     }

@@ -135,7 +135,7 @@ impl Collectives {
         }
         let me = messages.me();
         let signature = CallSignature {
-            function: messages.ranks()[me].function,
+            function: messages.ranks()[me].strand.function(),
             blocking,
             irregular: brief.irregular,
             kind: brief.kind,
@@ -222,7 +222,7 @@ impl Collectives {
         let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
         let me = messages.me();
         if latest.brief != *brief
-            || latest.function != messages.ranks()[me].function
+            || latest.function != messages.ranks()[me].strand.function()
             || objects.comms.index(brief.comm) != Ok(latest.comm)
         {
             return None;
@@ -256,7 +256,7 @@ impl Collectives {
         if latest.elements != elements
             || latest.brief.kind != kind
             || latest.brief.comm != comm
-            || latest.function != state.function
+            || latest.function != state.strand.function()
         {
             return None;
         }
@@ -277,7 +277,7 @@ impl Collectives {
         gathering.join(member, state.clock, false);
         instance.arrived += 1;
         *call += 1;
-        state.waiting = 1;
+        state.strand.block(1);
         messages.watch_mut().note_collective(me, latest.taken);
         Some(Ticket::new(index, member))
     }

@@ -16,6 +16,7 @@ use engine::{EndOfTime, Span, Time};
 use objects::Objects;
 use objects::group::Group;
 use p2p::Messages;
+use p2p::ranks::strand::StrandId;
 use schedule::data::steps::DataPlane;
 use schedule::segments::ProcessSegment;
 use schedule::time::{Burden, Clocks, Costs, MessageOverheads, RoundResult, TimePlane};
@@ -261,7 +262,7 @@ pub(crate) fn release_member(
         .burden()
         .map(|burden| (Span::from_ps(burden.waited(place)), burden.free(place).map(Time::from_ps)));
     if messages.ranks_mut().release(rank, clock, burden) {
-        messages.ready_mut().wake(rank);
+        messages.ready_mut().wake(StrandId::of(rank));
     }
 }
 

@@ -7,6 +7,7 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use p2p::Messages;
+use p2p::ranks::strand::StrandId;
 use p2p::remote::stream::Process;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -133,7 +134,7 @@ impl Dynamic {
         for rank in (first..last).rev() {
             messages.ranks_mut()[rank].clock = birth.at;
             messages.failures().born(rank, birth.at);
-            messages.ready_mut().wake(rank);
+            messages.ready_mut().wake(StrandId::of(rank));
         }
     }
 }

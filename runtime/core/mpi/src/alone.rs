@@ -49,8 +49,8 @@ impl Mpi {
             }
             world.messages.ranks_mut().measure_process();
             let me =
-                world.messages.ready_mut().next_rank().expect("one rank a process, and it has not begun");
-            world.mount(me);
+                world.messages.ready_mut().next_strand().expect("one rank a process, and it has not begun");
+            world.mount(me.rank());
         }
         mpi
     }

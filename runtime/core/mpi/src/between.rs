@@ -6,6 +6,7 @@ use crate::request::{Completion, Status};
 use crate::world::World;
 use engine::Time;
 use p2p::deferred::DeferredMatch;
+use p2p::ranks::strand::StrandId;
 
 impl World {
     /// Returns what is known of the completion of `handle`.
@@ -38,7 +39,7 @@ impl World {
         let messages = &mut self.messages;
         messages.flush_batch();
         let (me, clock) = (messages.me(), messages.clock(messages.me()));
-        messages.ready_mut().lag(me, clock);
+        messages.ready_mut().lag(StrandId::of(me), clock);
     }
 
     /// Returns the receiver and the tag of the message for whose receive `rank` waits.

@@ -313,7 +313,7 @@ fn tag_text(pattern: &Pattern) -> String {
 // From the question that the rank asks to what it merely cannot get: O(posted), for ranks that will never run
 // again.
 fn wait_of(world: &World, rank: u32, waited: &[u32]) -> Wait {
-    let function = world.messages.ranks()[rank].function;
+    let function = world.messages.ranks()[rank].strand.function();
     if let Some(poll) = world.order.polls.get(&rank) {
         return match poll.question() {
             Some(Question::WaitAll(requests)) => {
@@ -431,7 +431,7 @@ fn threads_wait(world: &World, rank: u32) -> Wait {
     // What all processes say of an operation takes the place of what this one says of it.
     waits.sort_by_key(|wait| wait.shared.is_some());
     let mut waits = waits.into_iter();
-    let mut first = waits.next().unwrap_or_else(|| nothing(world.messages.ranks()[rank].function));
+    let mut first = waits.next().unwrap_or_else(|| nothing(world.messages.ranks()[rank].strand.function()));
     for other in waits {
         let _ = write!(
             first.rest,

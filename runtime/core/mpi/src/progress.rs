@@ -7,6 +7,7 @@ use crate::world::{Mpi, Phase, World};
 use engine::Time;
 use p2p::chapter::Errand;
 use p2p::chapter::id::ChapterId;
+use p2p::ranks::strand::StrandId;
 use std::time::Duration;
 
 // What the loop does without the world: everything that runs the program's code, which may borrow it.
@@ -144,6 +145,7 @@ fn approach<R: Runner>(world: &World, ranks: &mut R) {
     let messages = &world.messages;
     let upcoming = messages.ready().upcoming();
     if let (Some(&last), Some(&before)) = (upcoming.last(), upcoming.get(upcoming.len().saturating_sub(2))) {
+        let (before, last) = (before.rank(), last.rank());
         rank::memory::prefetch(&messages.ranks()[last]);
         ranks.prefetch(before - messages.ranks().first(), last - messages.ranks().first());
     }
@@ -247,7 +249,7 @@ impl World {
         if let Some(errand) = self.next_errand() {
             return Some(errand);
         }
-        let rank = self.messages.ready_mut().next_rank()?;
+        let rank = self.messages.ready_mut().next_strand()?.rank();
         self.mount(rank);
         Some(Next::Run(rank))
     }
@@ -318,7 +320,7 @@ impl World {
     #[inline]
     fn wake_lagging(&mut self) {
         match self.messages.ready_mut().next_lagging() {
-            Some(rank) => self.messages.ready_mut().wake(rank),
+            Some(strand) => self.messages.ready_mut().wake(strand),
             None => self.release_senders(),
         }
     }
@@ -338,7 +340,7 @@ impl World {
             self.messages.watching().report_senders(&waits);
         } else {
             let released = self.messages.watch_mut().release_sender();
-            released.into_iter().for_each(|rank| self.messages.ready_mut().wake(rank));
+            released.into_iter().for_each(|rank| self.messages.ready_mut().wake(StrandId::of(rank)));
         }
     }
 

@@ -72,7 +72,7 @@ impl World {
     fn set_aside(&mut self, thread: usize) {
         let me = self.messages.me();
         let need = self.take_need(me);
-        let function = self.messages.ranks()[me].function;
+        let function = self.messages.ranks()[me].strand.function();
         self.order.threads.blocked.push(Blocked { thread, function, need, decided: None });
     }
 
@@ -85,15 +85,14 @@ impl World {
                 Some(Poll::Once(asked)) => Need::Answer(asked),
                 // Its thread polls, and "no" is an answer: it may do something else then, and so may others.
                 _ => {
-                    self.messages.ranks_mut()[me].failed_polls = 0;
+                    self.messages.ranks_mut()[me].strand.set_failed_polls(0);
                     Need::Nothing
                 }
             };
         }
-        if state.waiting == 0 {
+        if !state.strand.unblock() {
             return Need::Wake(false);
         }
-        state.waiting = 0;
         let requests = self.messages.completing().take_awaited(me);
         if !requests.is_empty() {
             return Need::Requests(requests);
@@ -119,7 +118,7 @@ impl World {
         let Some(place) = blocked.iter().position(|blocked| blocked.thread == thread) else {
             return Turn::Nobody;
         };
-        self.messages.ranks_mut()[me].function = blocked.remove(place).function;
+        self.messages.ranks_mut()[me].strand.set_function(blocked.remove(place).function);
         Turn::Mine
     }
 
@@ -132,7 +131,8 @@ impl World {
         self.order.polls.insert(me, Poll::Threads);
         let state = &mut self.messages.ranks_mut()[me];
         state.pending.set_polling(true);
-        state.waiting = self.order.threads.blocked.iter().any(|blocked| blocked.member().is_some()).into();
+        let members = self.order.threads.blocked.iter().any(|blocked| blocked.member().is_some());
+        state.strand.block(members.into());
         self.mark_dirty(me);
     }
 
@@ -142,9 +142,9 @@ impl World {
         self.order.polls.remove(&me);
         let state = &mut self.messages.ranks_mut()[me];
         state.pending.set_polling(false);
-        state.waiting = 0;
+        state.strand.unblock();
         // Woken for a member and for an answer, it is woken twice; nobody else is here.
-        while self.messages.ready_mut().next_rank().is_some() {}
+        while self.messages.ready_mut().next_strand().is_some() {}
         self.mark_dirty(me);
         if woken {
             for blocked in &mut self.order.threads.blocked {

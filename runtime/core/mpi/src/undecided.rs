@@ -39,6 +39,7 @@ use crate::world::World;
 pub use calls::Found;
 use engine::{Span, Time};
 use p2p::moving::Payload;
+use p2p::ranks::strand::StrandId;
 use parking::First;
 
 impl World {
@@ -230,7 +231,7 @@ impl World {
         }
         self.mark_dirty(rank);
         self.messages.ranks_mut()[rank].pending.set_polling(false);
-        self.messages.ready_mut().wake(rank);
+        self.messages.ready_mut().wake(StrandId::of(rank));
     }
 
     /// Cancels a posted receive of the mounted rank; what had to wait for it meets its message now or later.

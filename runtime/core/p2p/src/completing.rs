@@ -54,7 +54,7 @@ impl Completing<'_> {
         {
             self.matcher.free(index);
             let state = &mut self.ranks[to];
-            state.arrived = state.arrived.max(arrival);
+            state.strand.note_arrival(arrival);
             return self.ranks.count_down(self.ready, to);
         }
         node.arrival = arrival;

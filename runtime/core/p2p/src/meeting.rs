@@ -12,6 +12,7 @@ use crate::flight::Flight;
 use crate::messages::Messages;
 use crate::moving::{Payload, Payloads};
 use crate::node::{NIL, Node, State, flag};
+use crate::ranks::strand::StrandId;
 use crate::request::{Body, Request};
 use crate::transit::Transit;
 use crate::waits::Met;
@@ -194,7 +195,7 @@ impl Messages {
             && let Some(sender) =
                 self.watch.note_met_pair((&self.ranks, &self.peers), &self.matcher, receive, message)
         {
-            self.ready.wake(sender);
+            self.ready.wake(StrandId::of(sender));
         }
         let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.matcher[message];
         let node = &mut self.matcher[receive];
@@ -270,7 +271,7 @@ impl Messages {
         if matched.was_full() {
             self.matcher.reorder_free();
         }
-        if self.ranks.mounted().counts_burst(matched.sent) {
+        if self.ranks.mounted().strand.counts_burst(matched.sent) {
             let receivers = self.batch.receivers();
             self.ranks.end_burst(&self.matcher, &receivers[..matched.count]);
         }

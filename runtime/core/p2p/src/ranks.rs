@@ -2,6 +2,7 @@
 
 mod charging;
 pub mod effort;
+pub mod strand;
 
 use crate::ready::Ready;
 use crate::remote::block::Block;
@@ -12,8 +13,9 @@ use matcher::node::NIL;
 use matcher::{Matcher, Pending};
 use recorder::Profile;
 use std::ops::{Index, IndexMut, Range};
+use strand::{Strand, StrandId};
 
-/// In [`Process::function`] once that call was a failed poll.
+/// In [`Strand::function`] once that call was a failed poll.
 // In a word that each call writes anyway, so that a call which is no poll clears it at no cost.
 pub const FAILED_POLL: u16 = 1 << 15;
 
@@ -62,23 +64,12 @@ pub struct Process {
     pub clock: Time,
     /// The time at which the NIC is free again (gap).
     pub nic_free: Time,
-    /// The latest arrival of what it was blocked for and what was completed without its status being asked
-    /// for (`flag::STATUS_IGNORED`).
-    pub arrived: Time,
     /// The rank's receives without a message, and messages without a receive.
     pub pending: Pending,
-    /// Messages since it last stepped back, or as many as can be counted.
-    pub burst: u16,
-    /// Completions it is blocked for.
-    // A number and not a list: no one asks which completions are missing, and each counts one down wherever
-    // it comes from.
-    pub waiting: u32,
-    /// Polls and clock readings in a row without its clock moving.
-    pub failed_polls: u32,
-    /// The MPI function it is in, or was last in; with `FAILED_POLL` after a poll that found nothing.
-    pub function: u16,
     /// The phase of its life.
     pub phase: Phase,
+    /// The function it is in, and what it waits for.
+    pub strand: Strand,
 }
 
 const _: () = assert!(
@@ -91,20 +82,14 @@ impl Process {
     #[inline(always)]
     pub fn advance(&mut self, time: Time) -> Option<Span> {
         (time > self.clock).then(|| {
-            self.failed_polls = 0;
+            self.strand.set_failed_polls(0);
             time.since(std::mem::replace(&mut self.clock, time))
         })
-    }
-    /// Counts messages that it sends; returns `true` if it has sent many in a row.
-    #[inline(always)]
-    pub fn counts_burst(&mut self, messages: u16) -> bool {
-        self.burst = self.burst.saturating_add(messages);
-        self.burst > MAX_BURST
     }
     /// Returns `true` if it is blocked by nothing: it runs, can run, lags or has ended.
     #[inline]
     pub fn is_runnable(&self) -> bool {
-        self.waiting == 0 && !self.pending.is_polling()
+        !self.strand.is_blocked() && !self.pending.is_polling()
     }
 }
 
@@ -296,7 +281,7 @@ impl Ranks {
             waited = alone;
             state.nic_free = free.unwrap_or(state.nic_free);
         }
-        let blocked = std::mem::take(&mut state.waiting) != 0;
+        let blocked = state.strand.unblock();
         if waited != Span::ZERO {
             self.profile.wait(rank, waited);
         }
@@ -308,10 +293,8 @@ impl Ranks {
     // a rank is never woken twice.
     #[inline(always)]
     pub(crate) fn count_down(&mut self, ready: &mut Ready, rank: u32) {
-        let state = &mut self.states[rank as usize];
-        state.waiting -= 1;
-        if state.waiting == 0 {
-            ready.wake(rank);
+        if !self.states[rank as usize].strand.count_down() {
+            ready.wake(StrandId::of(rank));
         }
     }
 
@@ -330,7 +313,7 @@ impl Ranks {
     }
     /// Returns the MPI function that a rank is in, or was last in.
     pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self[rank].function & !FAILED_POLL)
+        self.function_name(self[rank].strand.function() & !FAILED_POLL)
     }
     /// Returns the names of the MPI functions.
     pub fn names(&self) -> &'static [&'static str] {
@@ -372,7 +355,7 @@ impl Ranks {
     pub fn end_burst(&mut self, matcher: &Matcher, last: &[u32]) {
         let reads = |to: u32| to != NIL && matcher.message_count(&self[to].pending) < MAX_UNREAD;
         if last.iter().any(|&to| reads(to)) {
-            self.mounted().burst = 0;
+            self.mounted().strand.end_burst();
         } else {
             self.far_ahead = true;
         }

@@ -1,12 +1,13 @@
 //! Who runs next: last woken first, after a sweep in rank order, lagging senders last.
 
+use crate::ranks::strand::StrandId;
 use engine::{EventKey, EventQueue, Time};
 
 /// Ranks that wait their turn where many ranks share the cache: what one of them will touch has so many
 /// switches to arrive.
 const UPCOMING: usize = 3;
 
-/// The runnable ranks of a process.
+/// The runnable strands of a process.
 ///
 /// Wake-ups are last in, first out: what a rank is woken for is still in cache, queues stay
 /// short, and early ranks finish before late ones start. A sender that ran far ahead of its
@@ -20,15 +21,15 @@ pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
     stack: Vec<Stretch>,
     count: usize,
-    /// The ranks that run next, in their order.
-    upcoming: [u32; UPCOMING],
+    /// The strands that run next, in their order.
+    upcoming: [StrandId; UPCOMING],
     coming: usize,
     /// Maximum length of `upcoming`; 0 without looking ahead.
     depth: usize,
-    lagging: EventQueue<u32>,
+    lagging: EventQueue<StrandId>,
 }
 
-/// `count` ranks from `first` on, taken in this order.
+/// `count` strands from the number `first` on, taken in this order.
 #[derive(Clone, Copy)]
 struct Stretch {
     first: u32,
@@ -45,75 +46,76 @@ impl Ready {
     pub fn looking_ahead(self) -> Ready {
         Ready { depth: UPCOMING, ..self }
     }
-    /// A rank can run.
+    /// A strand can run.
     // Whoever wakes many at once does so from the last to the first: then they are one entry, and run in the
     // order of ranks.
     #[inline]
-    pub fn wake(&mut self, rank: u32) {
+    pub fn wake(&mut self, strand: StrandId) {
+        let number = strand.number();
         self.count += 1;
         match self.stack.last_mut() {
-            Some(stretch) if stretch.first == rank.wrapping_add(1) => {
-                stretch.first = rank;
+            Some(stretch) if stretch.first == number.wrapping_add(1) => {
+                stretch.first = number;
                 stretch.count += 1;
             }
-            _ => self.stack.push(Stretch { first: rank, count: 1 }),
+            _ => self.stack.push(Stretch { first: number, count: 1 }),
         }
     }
-    /// A rank can run but should not, because its receivers lag behind.
+    /// A strand can run but should not, because its receivers lag behind.
     // By clock, because the one that is behind all others in virtual time is the most likely to be waited
     // for.
-    pub fn lag(&mut self, rank: u32, clock: Time) {
-        self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
+    pub fn lag(&mut self, strand: StrandId, clock: Time) {
+        self.lagging.push(EventKey { time: clock, source: strand.number(), sequence: 0 }, strand);
     }
-    /// Takes the next rank that is not lagging.
+    /// Takes the next strand that is not lagging.
     #[inline]
-    pub fn next_rank(&mut self) -> Option<u32> {
+    pub fn next_strand(&mut self) -> Option<StrandId> {
         if self.depth == 0 {
             return self.pop();
         }
         if self.coming == UPCOMING
-            && let Some(rank) = self.pop()
+            && let Some(strand) = self.pop()
         {
             let [next, second, third] = self.upcoming;
-            self.upcoming = [second, third, rank];
+            self.upcoming = [second, third, strand];
             return Some(next);
         }
         self.next_of_few()
     }
-    /// Takes the next rank where the list of the next is not full, or nobody is left to join it.
+    /// Takes the next strand where the list of the next is not full, or nobody is left to join it.
     #[inline(never)]
-    fn next_of_few(&mut self) -> Option<u32> {
+    fn next_of_few(&mut self) -> Option<StrandId> {
         if self.coming == 0 {
             self.upcoming[0] = self.pop()?;
             self.coming = 1;
         }
         let [next, second, third] = self.upcoming;
-        self.upcoming = [second, third, 0];
+        self.upcoming = [second, third, StrandId::default()];
         self.coming -= 1;
         while self.coming < self.depth
-            && let Some(rank) = self.pop()
+            && let Some(strand) = self.pop()
         {
-            self.upcoming[self.coming] = rank;
+            self.upcoming[self.coming] = strand;
             self.coming += 1;
         }
         Some(next)
     }
     #[inline(always)]
-    fn pop(&mut self) -> Option<u32> {
+    fn pop(&mut self) -> Option<StrandId> {
         let stretch = self.stack.last_mut()?;
-        let rank = stretch.first;
+        let strand = StrandId::numbered(stretch.first);
         stretch.first += 1;
         stretch.count -= 1;
         if stretch.count == 0 {
             self.stack.pop();
         }
         self.count -= 1;
-        Some(rank)
+        Some(strand)
     }
-    /// Returns who runs after the rank that [`Ready::next_rank`] answered last, the first one first, as far
+    /// Returns who runs after the strand that [`Ready::next_strand`] answered last, the first one first, as far
     /// as that is settled.
     #[inline]
-    pub fn upcoming(&self) -> &[u32] {
+    pub fn upcoming(&self) -> &[StrandId] {
         &self.upcoming[..self.coming]
     }
     /// Returns `true` if somebody other than lagging senders can run.
@@ -131,13 +133,13 @@ impl Ready {
         self.lagging.peek().map(|key| key.time)
     }
     /// Takes the lagging sender with the least clock.
-    pub fn next_lagging(&mut self) -> Option<u32> {
-        self.lagging.pop().map(|(_, rank)| rank)
+    pub fn next_lagging(&mut self) -> Option<StrandId> {
+        self.lagging.pop().map(|(_, strand)| strand)
     }
 }
 
 impl Ready {
-    /// Returns how many ranks other than lagging senders can run.
+    /// Returns how many strands other than lagging senders can run.
     #[inline]
     pub fn len(&self) -> usize {
         self.count + self.coming
@@ -150,16 +152,20 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    fn strands(ranks: &[u32]) -> Vec<StrandId> {
+        ranks.iter().map(|&rank| StrandId::of(rank)).collect()
+    }
+
     proptest! {
         #[test]
         fn ranks_come_last_woken_first(ranks in proptest::collection::vec((0..6u32, any::<bool>()), 0..60)) {
-            let (mut ready, mut model) = (Ready::all(0, 3), vec![2, 1, 0]);
+            let (mut ready, mut model) = (Ready::all(0, 3), strands(&[2, 1, 0]));
             for (rank, wakes) in ranks {
                 if wakes {
-                    ready.wake(rank);
-                    model.push(rank);
+                    ready.wake(StrandId::of(rank));
+                    model.push(StrandId::of(rank));
                 } else {
-                    prop_assert_eq!(ready.next_rank(), model.pop());
+                    prop_assert_eq!(ready.next_strand(), model.pop());
                 }
                 prop_assert_eq!(ready.len(), model.len());
                 prop_assert_eq!(ready.is_empty(), model.is_empty());
@@ -171,11 +177,11 @@ mod tests {
             ranks in proptest::collection::vec((0..9u32, any::<bool>()), 0..80),
         ) {
             let (mut ready, mut model, mut upcoming) =
-                (Ready::all(0, 6).looking_ahead(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
+                (Ready::all(0, 6).looking_ahead(), strands(&[5, 4, 3, 2, 1, 0]), VecDeque::new());
             for (rank, wakes) in ranks {
                 if wakes {
-                    ready.wake(rank);
-                    model.push(rank);
+                    ready.wake(StrandId::of(rank));
+                    model.push(StrandId::of(rank));
                 } else {
                     let next = upcoming.pop_front().or_else(|| model.pop());
                     while let Some(rank) =
@@ -183,7 +189,7 @@ mod tests {
                     {
                         upcoming.push_back(rank);
                     }
-                    prop_assert_eq!(ready.next_rank(), next);
+                    prop_assert_eq!(ready.next_strand(), next);
                     prop_assert_eq!(ready.upcoming(), &*upcoming.make_contiguous());
                 }
                 prop_assert_eq!(ready.len(), model.len() + upcoming.len());

@@ -3,6 +3,7 @@
 use crate::fabric::Fabric;
 use crate::peers::Peers;
 use crate::ranks::Ranks;
+use crate::ranks::strand::StrandId;
 use crate::ready::Ready;
 use crate::remote::record::Take;
 use crate::request::Requests;
@@ -80,7 +81,7 @@ impl Watching<'_> {
         // The last to be woken runs first.
         for (rank, node) in senders.into_iter().rev() {
             self.watch.report_unbuffered((self.ranks, self.peers), rank, node, waits);
-            self.ready.wake(rank);
+            self.ready.wake(StrandId::of(rank));
         }
     }
 }

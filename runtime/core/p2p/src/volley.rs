@@ -45,7 +45,7 @@ pub fn is_possible(messages: &Messages) -> bool {
 pub fn begin(messages: &mut Messages) {
     messages.flush_batch();
     // One more than it waits for: it is not woken before it waits.
-    messages.ranks.mounted().waiting = 1;
+    messages.ranks.mounted().strand.block(1);
 }
 
 /// Messages will be sent to these ranks, counted from the `first`.
@@ -78,7 +78,7 @@ pub fn receive(messages: &mut Messages, envelope: &Envelope, room: u64, number: 
     let Some(found) = messages.matcher.find_exact(&messages.ranks[me].pending, envelope) else {
         let index = blocked_receive(messages, envelope, room, number);
         let state = messages.ranks.mounted();
-        state.waiting += 1;
+        state.strand.block_further(1);
         return messages.matcher.append_receive(&mut state.pending, index);
     };
     match messages.payloads.receive_at_once(
@@ -87,8 +87,7 @@ pub fn receive(messages: &mut Messages, envelope: &Envelope, room: u64, number: 
         (Addr::NULL, room),
     ) {
         Some((arrival, _)) => {
-            let arrived = &mut messages.ranks[me].arrived;
-            *arrived = arrival.max(*arrived);
+            messages.ranks[me].strand.note_arrival(arrival);
         }
         None => receive_any(messages, envelope, room, number),
     }
@@ -100,7 +99,7 @@ pub fn receive(messages: &mut Messages, envelope: &Envelope, room: u64, number: 
 fn receive_any(messages: &mut Messages, envelope: &Envelope, room: u64, number: u32) {
     let me = messages.ranks.me();
     let index = blocked_receive(messages, envelope, room, number);
-    messages.ranks[me].waiting += 1;
+    messages.ranks[me].strand.block_further(1);
     messages.post(me, index, false);
 }
 
@@ -125,9 +124,8 @@ pub fn send(messages: &mut Messages, to: u32, envelope: &Envelope, bytes: u64, a
 /// sent many in a row. If it is not blocked, its clock is to be moved as when it is resumed.
 #[inline(always)]
 pub fn end(messages: &mut Messages, sent: u16) -> (bool, bool) {
-    let state = messages.ranks.mounted();
-    state.waiting -= 1;
-    (state.waiting != 0, state.counts_burst(sent))
+    let strand = &mut messages.ranks.mounted().strand;
+    (strand.count_down(), strand.counts_burst(sent))
 }
 
 /// Receives of the mounted rank's volley that it has to see all the same, and their numbers, by these:

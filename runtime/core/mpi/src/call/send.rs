@@ -6,7 +6,6 @@ use crate::handle::REQUEST_SENT;
 use crate::point_to_point::{Buffer, Peer, SendMode};
 use crate::world::Mpi;
 use p2p::departures::let_others_run;
-use p2p::ranks::MAX_BURST;
 
 /// Elements from which on a message may be a long one.
 // Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG_BYTES`).
@@ -115,10 +114,10 @@ impl Mpi {
         world.messages.ranks_mut().set_far_ahead(false);
         if !world.messages.peers().are_crowded() {
             let me = world.messages.me();
-            if world.messages.ranks()[me].burst <= MAX_BURST || world.messages.ready().is_empty() {
+            if !world.messages.ranks()[me].strand.is_far_ahead() || world.messages.ready().is_empty() {
                 return Ok(None);
             }
-            world.messages.ranks_mut()[me].burst = 0;
+            world.messages.ranks_mut()[me].strand.end_burst();
         }
         world.step_back();
         Ok(Some(REQUEST_SENT))

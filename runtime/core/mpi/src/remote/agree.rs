@@ -80,9 +80,9 @@ impl World {
             }
             if self.is_flooded()
                 && !self.messages.peers().are_crowded()
-                && let Some(rank) = self.messages.ready_mut().next_lagging()
+                && let Some(strand) = self.messages.ready_mut().next_lagging()
             {
-                self.messages.ready_mut().wake(rank);
+                self.messages.ready_mut().wake(strand);
                 return None;
             }
         }
@@ -101,9 +101,9 @@ impl World {
                 return None;
             }
             if !self.messages.peers().are_crowded()
-                && let Some(rank) = self.messages.ready_mut().next_lagging()
+                && let Some(strand) = self.messages.ready_mut().next_lagging()
             {
-                self.messages.ready_mut().wake(rank);
+                self.messages.ready_mut().wake(strand);
                 return None;
             }
             if news {

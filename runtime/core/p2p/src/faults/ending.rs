@@ -127,6 +127,7 @@ pub fn bury(messages: &mut Messages, rank: u32, at: Time) {
     let state = &mut messages.ranks_mut()[rank];
     // A rank that waits in a collective keeps the clock at which it has entered that: others may still need
     // it.
-    (state.clock, state.waiting) = (at.min(state.clock), 0);
+    state.clock = at.min(state.clock);
+    state.strand.unblock();
     state.pending.set_polling(false);
 }

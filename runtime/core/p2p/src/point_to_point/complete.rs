@@ -75,7 +75,7 @@ impl Completing<'_> {
     #[inline(always)]
     pub fn settle_arrived(&mut self) {
         let me = self.ranks.me();
-        let arrived = std::mem::take(&mut self.ranks[me].arrived);
+        let arrived = self.ranks[me].strand.take_arrived();
         self.ranks.advance(me, arrived);
     }
 

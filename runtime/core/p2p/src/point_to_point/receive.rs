@@ -36,7 +36,7 @@ impl Messages {
             let stretch = Stretch { buffer, bytes: room };
             let node = self.payloads.plain_receive(&envelope, stretch, flag::WAITED, state.clock);
             let index = self.matcher.alloc(node);
-            state.waiting = 1;
+            state.strand.block(1);
             self.matcher.append_receive(&mut state.pending, index);
             return Some(index);
         };
@@ -70,7 +70,7 @@ impl Messages {
             return Ok(None);
         }
         self.matcher[index].flags |= flag::WAITED;
-        self.ranks.mounted().waiting = 1;
+        self.ranks.mounted().strand.block(1);
         Ok(Some(index))
     }
 

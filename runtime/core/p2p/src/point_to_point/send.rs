@@ -102,7 +102,7 @@ impl Messages {
         let state = &mut self.ranks[me];
         let clock = state.clock;
         // A batch counts its messages itself.
-        let many = state.counts_burst(u16::from(!batched));
+        let many = state.strand.counts_burst(u16::from(!batched));
         let arrival = clock + self.fabric.latency(me, to, bytes);
         self.ranks.profile_mut().message(bytes);
         if NOTED {
@@ -235,7 +235,7 @@ impl Messages {
             let bytes = payload.bytes;
             let payload = self.payloads.load(&payload, transit.flags);
             self.deliver(to, envelope, payload, bytes, transit);
-            if self.ranks.mounted().counts_burst(1) {
+            if self.ranks.mounted().strand.counts_burst(1) {
                 self.ranks.end_burst(&self.matcher, &[to]);
             }
         } else {

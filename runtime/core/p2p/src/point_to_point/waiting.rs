@@ -53,7 +53,7 @@ impl Completing<'_> {
         let waits = self.requests.completion(self.matcher, handle)? == Completion::Unknown;
         if waits {
             let me = self.ranks.me();
-            self.ranks[me].waiting = 0;
+            self.ranks[me].strand.block(0);
             self.await_request(me, handle);
         }
         Ok(waits)
@@ -67,7 +67,7 @@ impl Completing<'_> {
             RequestRef::Cold(index) => self.requests[index].waited = true,
             _ => return,
         }
-        self.ranks[rank].waiting += 1;
+        self.ranks[rank].strand.block_further(1);
     }
 
     /// Marks all incomplete requests of an array as waited for by the mounted rank.
@@ -82,7 +82,7 @@ impl Completing<'_> {
         let me = self.ranks.me();
         let ignored = !wanted && self.requests.are_unseen();
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
-        self.ranks[me].waiting = 0;
+        self.ranks[me].strand.block(0);
         let mut receives = 0;
         // Of a long array the nodes are in no cache near.
         let ahead = if requests.count > MIN_PREFETCHED { AHEAD } else { requests.count };
@@ -146,15 +146,15 @@ impl Completing<'_> {
                 }
                 self.forget_request(requests.get(marked));
             }
-            self.ranks[me].waiting = 0;
+            self.ranks[me].strand.block(0);
             return Err(failure);
         }
         if requests.count > MIN_PREFETCHED {
             self.matcher.reorder_free();
         }
-        let waiting = &mut self.ranks[me].waiting;
-        *waiting += receives;
-        awaited.waits = *waiting != 0;
+        let strand = &mut self.ranks[me].strand;
+        strand.block_further(receives);
+        awaited.waits = strand.is_blocked();
         Ok(awaited)
     }
 

@@ -1,7 +1,7 @@
 //! The cost of computation between MPI calls: nothing, a fixed span, or what the host took for it.
 
 use super::effort::{Compute, Effort};
-use super::{FAILED_POLL, FREE_POLLS, Ranks, failed_poll_cost};
+use super::{FREE_POLLS, Ranks, failed_poll_cost};
 use engine::{Span, Time};
 use rank::host::{HostClock, MIN_GAP_NS, MeasuredInterval};
 use recorder::intervals::{BEGINNING, CLOCK, EndedInterval, Interruptions};
@@ -36,7 +36,7 @@ impl Ranks {
         if span != Span::ZERO {
             let state = &mut self[rank];
             state.clock += span;
-            state.failed_polls = 0;
+            state.strand.set_failed_polls(0);
             self.profile.compute(rank, span);
         }
     }
@@ -63,8 +63,8 @@ impl Ranks {
     #[inline(always)]
     pub fn enter(&mut self, function: u16) -> &super::Process {
         let state = &mut self.states[self.current as usize];
-        self.again = state.function == function;
-        state.function = function;
+        self.again = state.strand.function() == function;
+        state.strand.set_function(function);
         state
     }
 
@@ -78,7 +78,7 @@ impl Ranks {
     // Before the function's number is written over: that call's result stands in the same word.
     #[inline]
     pub fn enter_poll(&mut self) {
-        self.polls_again = self[self.current].function & FAILED_POLL != 0;
+        self.polls_again = self[self.current].strand.has_failed_poll();
     }
     /// Returns `true` if the mounted rank polls, and its call before was a failed poll.
     #[inline]
@@ -92,7 +92,7 @@ impl Ranks {
     #[inline(always)]
     pub fn end_interval(&mut self) {
         if self.effort == Effort::Within {
-            self.charge_before(self[self.current].function);
+            self.charge_before(self[self.current].strand.function());
             self.effort = Effort::Unknown;
         }
     }
@@ -173,7 +173,7 @@ impl Ranks {
             self.clock_host.start();
         } else {
             // Who looks at the time between polls may have more to do than to wait.
-            self[me].function &= !FAILED_POLL;
+            self[me].strand.forget_failed_poll();
             // Each by itself, so that who waits for a time meets it.
             self.count_failed_poll(me, 1);
         }
@@ -226,20 +226,20 @@ impl Ranks {
     #[inline]
     pub fn fail_poll(&mut self) {
         let me = self.current;
-        self[me].function |= FAILED_POLL;
+        self[me].strand.fail_poll();
         self.count_failed_poll(me, FREE_POLLS);
     }
     /// Counts a poll that found nothing, or a reading of a clock. After many in a row each costs time, which
     /// is charged once for `together`.
     #[inline]
     pub fn count_failed_poll(&mut self, rank: u32, together: u32) {
-        let failed_polls = self[rank].failed_polls + 1;
+        let failed_polls = self[rank].strand.failed_polls() + 1;
         if failed_polls > FREE_POLLS && failed_polls.is_multiple_of(together) {
             // A poll costs the more the longer the row is, so that virtual time goes with the square of it. A
             // program that polls until a second has passed is there after half a million polls, and one that
             // polls a few hundred times has lost nanoseconds.
             self[rank].clock += failed_poll_cost(failed_polls, together);
         }
-        self[rank].failed_polls = failed_polls;
+        self[rank].strand.set_failed_polls(failed_polls);
     }
 }

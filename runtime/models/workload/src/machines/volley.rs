@@ -114,7 +114,7 @@ fn make_calls(
     let mut clock = world.messages.clock(rank);
     let (mut messages, mut computed) = (volley.starts.iter().zip(others), computed.iter());
     for &(function, what, count) in &volley.rows {
-        world.messages.ranks_mut()[rank].function = function;
+        world.messages.ranks_mut()[rank].strand.set_function(function);
         for (&Start { tag, bytes, number, .. }, &other) in messages.by_ref().take(count as usize) {
             if let Some(&computed) = computed.next() {
                 world.messages.ranks_mut().charge(rank, computed);
@@ -141,7 +141,7 @@ fn make_calls(
         world.messages.ranks_mut().charge(rank, computed);
         clock = world.messages.clock(rank);
     }
-    world.messages.ranks_mut()[rank].function = volley.function;
+    world.messages.ranks_mut()[rank].strand.set_function(volley.function);
     clock
 }
 

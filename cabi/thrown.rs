@@ -48,7 +48,7 @@ pub fn keep_failing<R>(mpi: &Mpi, code: i32, otherwise: R, function: impl FnOnce
     }
     let under_way = {
         let world = mpi.world();
-        world.messages.ranks()[world.messages.me()].strand.function()
+        world.messages.ranks().strand().function()
     };
     // Calls of the function have their frames below.
     let here = 0u8;
@@ -58,8 +58,7 @@ pub fn keep_failing<R>(mpi: &Mpi, code: i32, otherwise: R, function: impl FnOnce
     {
         // The call within which the function was called goes on: calls that the function has made are over.
         let mut world = mpi.world();
-        let me = world.messages.me();
-        world.messages.ranks_mut()[me].strand.set_function(under_way);
+        world.messages.ranks_mut().strand_mut().set_function(under_way);
     }
     match result {
         Ok(result) => result,

@@ -16,7 +16,6 @@ use objects::error::{ErrorClass, Result};
 use p2p::Messages;
 use p2p::faults::Fault;
 use p2p::node::NIL;
-use p2p::ranks::strand::StrandId;
 
 /// Returns a rank's number among the members of an instance, if it is one that others wait for.
 pub(crate) fn member_of(objects: &Objects, place: &InstanceScope, rank: u32) -> Option<u32> {
@@ -149,8 +148,9 @@ impl Collectives {
             Some(request) => messages.finish_request(request, fault.known),
             None => {
                 messages.ranks_mut().advance(rank, fault.known);
-                messages.ranks_mut()[rank].strand.unblock();
-                messages.ready_mut().wake(StrandId::of(rank));
+                if let Some(strand) = messages.ranks_mut().unblock(rank) {
+                    messages.ready_mut().wake(strand);
+                }
             }
         }
     }

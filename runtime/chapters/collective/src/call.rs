@@ -101,7 +101,7 @@ impl Entrance<'_> {
             cartesian: neighbors.as_ref().is_some_and(|neighbors| neighbors.cartesian),
             node: self.objects.comms.at(comm).group.on_node(self.messages.fabric().wire().node),
         };
-        let function = self.messages.ranks()[self.messages.me()].strand.function();
+        let function = self.messages.ranks().strand().function();
         let signature = CallSignature {
             function,
             blocking,

@@ -6,7 +6,6 @@ use crate::instance::{Collectives, InstanceScope, home};
 use objects::Objects;
 use objects::error::Result;
 use p2p::Messages;
-use p2p::ranks::strand::StrandId;
 use p2p::view::BufferView;
 
 impl Collectives {
@@ -106,9 +105,8 @@ pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
     match agent.request {
         Some(request) => messages.finish_request(request, agent.clock),
         None => {
-            let state = &mut messages.ranks_mut()[agent.rank];
-            if state.strand.unblock() {
-                messages.ready_mut().wake(StrandId::of(agent.rank));
+            if let Some(strand) = messages.ranks_mut().unblock(agent.rank) {
+                messages.ready_mut().wake(strand);
             }
         }
     }

@@ -87,8 +87,7 @@ impl Collectives {
         self.run_agents(messages, objects);
         let through = request.is_some() || self.is_through(instance, member);
         if !through {
-            let me = messages.me();
-            messages.ranks_mut()[me].strand.block(1);
+            messages.ranks_mut().strand_mut().block(1);
         }
         EnteredCall { request, instance, member, through, target }
     }

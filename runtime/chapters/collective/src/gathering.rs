@@ -133,9 +133,8 @@ impl Collectives {
         {
             return Ok(None);
         }
-        let me = messages.me();
         let signature = CallSignature {
-            function: messages.ranks()[me].strand.function(),
+            function: messages.ranks().strand().function(),
             blocking,
             irregular: brief.irregular,
             kind: brief.kind,
@@ -222,7 +221,7 @@ impl Collectives {
         let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
         let me = messages.me();
         if latest.brief != *brief
-            || latest.function != messages.ranks()[me].strand.function()
+            || latest.function != messages.ranks().strand().function()
             || objects.comms.index(brief.comm) != Ok(latest.comm)
         {
             return None;

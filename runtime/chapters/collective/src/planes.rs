@@ -16,7 +16,6 @@ use engine::{EndOfTime, Span, Time};
 use objects::Objects;
 use objects::group::Group;
 use p2p::Messages;
-use p2p::ranks::strand::StrandId;
 use schedule::data::steps::DataPlane;
 use schedule::segments::ProcessSegment;
 use schedule::time::{Burden, Clocks, Costs, MessageOverheads, RoundResult, TimePlane};
@@ -261,8 +260,8 @@ pub(crate) fn release_member(
     let burden = plane
         .burden()
         .map(|burden| (Span::from_ps(burden.waited(place)), burden.free(place).map(Time::from_ps)));
-    if messages.ranks_mut().release(rank, clock, burden) {
-        messages.ready_mut().wake(StrandId::of(rank));
+    if let Some(strand) = messages.ranks_mut().release(rank, clock, burden) {
+        messages.ready_mut().wake(strand);
     }
 }
 

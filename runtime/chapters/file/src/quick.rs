@@ -88,7 +88,7 @@ impl OpenFiles {
             };
             self.tell_access(messages, objects, &access, Way::Arrives(arrival));
         }
-        messages.ranks_mut()[me].strand.block(1);
+        messages.ranks_mut().strand_mut().block(1);
         Some(index)
     }
 }

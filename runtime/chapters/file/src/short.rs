@@ -7,7 +7,6 @@ use engine::Time;
 use objects::Objects;
 use objects::error::Result;
 use p2p::Messages;
-use p2p::ranks::strand::StrandId;
 use p2p::request::Status;
 
 impl OpenFiles {
@@ -31,8 +30,9 @@ impl OpenFiles {
         let write = &self.writes[index];
         self.batch.bytes.extend_from_slice(&write.data);
         self.batch.parts.push((index, write.data.len() as u32));
-        messages.ranks_mut()[rank].strand.unblock();
-        messages.ready_mut().wake(StrandId::of(rank));
+        if let Some(strand) = messages.ranks_mut().unblock(rank) {
+            messages.ready_mut().wake(strand);
+        }
     }
 
     /// Writes the batch, whose offsets are known, to the host's file and empties it.

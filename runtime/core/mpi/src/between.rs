@@ -6,7 +6,6 @@ use crate::request::{Completion, Status};
 use crate::world::World;
 use engine::Time;
 use p2p::deferred::DeferredMatch;
-use p2p::ranks::strand::StrandId;
 
 impl World {
     /// Returns what is known of the completion of `handle`.
@@ -38,8 +37,8 @@ impl World {
     pub fn step_back(&mut self) {
         let messages = &mut self.messages;
         messages.flush_batch();
-        let (me, clock) = (messages.me(), messages.clock(messages.me()));
-        messages.ready_mut().lag(StrandId::of(me), clock);
+        let (strand, clock) = (messages.ranks().running(), messages.clock(messages.me()));
+        messages.ready_mut().lag(strand, clock);
     }
 
     /// Returns the receiver and the tag of the message for whose receive `rank` waits.

@@ -72,7 +72,7 @@ impl World {
     fn set_aside(&mut self, thread: usize) {
         let me = self.messages.me();
         let need = self.take_need(me);
-        let function = self.messages.ranks()[me].strand.function();
+        let function = self.messages.ranks().strand().function();
         self.order.threads.blocked.push(Blocked { thread, function, need, decided: None });
     }
 
@@ -85,7 +85,7 @@ impl World {
                 Some(Poll::Once(asked)) => Need::Answer(asked),
                 // Its thread polls, and "no" is an answer: it may do something else then, and so may others.
                 _ => {
-                    self.messages.ranks_mut()[me].strand.set_failed_polls(0);
+                    self.messages.ranks_mut().strand_mut().set_failed_polls(0);
                     Need::Nothing
                 }
             };
@@ -118,7 +118,7 @@ impl World {
         let Some(place) = blocked.iter().position(|blocked| blocked.thread == thread) else {
             return Turn::Nobody;
         };
-        self.messages.ranks_mut()[me].strand.set_function(blocked.remove(place).function);
+        self.messages.ranks_mut().strand_mut().set_function(blocked.remove(place).function);
         Turn::Mine
     }
 

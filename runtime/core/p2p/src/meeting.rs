@@ -271,7 +271,7 @@ impl Messages {
         if matched.was_full() {
             self.matcher.reorder_free();
         }
-        if self.ranks.mounted().strand.counts_burst(matched.sent) {
+        if self.ranks.strand_mut().counts_burst(matched.sent) {
             let receivers = self.batch.receivers();
             self.ranks.end_burst(&self.matcher, &receivers[..matched.count]);
         }

@@ -236,6 +236,27 @@ impl Ranks {
         &mut self.states[self.current as usize]
     }
 
+    /// Returns the strand that runs, which is of the mounted rank.
+    #[inline(always)]
+    pub fn strand(&self) -> &Strand {
+        &self.states[self.current as usize].strand
+    }
+    /// Returns the strand that runs, to change.
+    #[inline(always)]
+    pub fn strand_mut(&mut self) -> &mut Strand {
+        &mut self.states[self.current as usize].strand
+    }
+    /// Returns which strand runs.
+    #[inline(always)]
+    pub fn running(&self) -> StrandId {
+        StrandId::of(self.current)
+    }
+    /// Unblocks a rank, whatever it was blocked for. Returns the strand to wake, if it was blocked.
+    #[inline(always)]
+    pub fn unblock(&mut self, rank: u32) -> Option<StrandId> {
+        self.states[rank as usize].strand.unblock().then(|| StrandId::of(rank))
+    }
+
     /// Returns a rank's clock.
     #[inline]
     pub fn clock(&self, rank: u32) -> Time {
@@ -271,17 +292,22 @@ impl Ranks {
     }
 
     /// Ends a rank's wait in a collective at `clock`. Of that `waited` is waiting, all if not given; then its
-    /// NIC is free at the second time. Returns `true` if the rank was blocked for it.
+    /// NIC is free at the second time. Returns the strand that was blocked for it.
     // Another thread of the rank may have moved its clock on meanwhile.
     #[inline]
-    pub fn release(&mut self, rank: u32, clock: Time, burden: Option<(Span, Option<Time>)>) -> bool {
+    pub fn release(
+        &mut self,
+        rank: u32,
+        clock: Time,
+        burden: Option<(Span, Option<Time>)>,
+    ) -> Option<StrandId> {
         let state = &mut self.states[rank as usize];
         let mut waited = state.advance(clock).unwrap_or(Span::ZERO);
         if let Some((alone, free)) = burden {
             waited = alone;
             state.nic_free = free.unwrap_or(state.nic_free);
         }
-        let blocked = state.strand.unblock();
+        let blocked = state.strand.unblock().then(|| StrandId::of(rank));
         if waited != Span::ZERO {
             self.profile.wait(rank, waited);
         }
@@ -355,7 +381,7 @@ impl Ranks {
     pub fn end_burst(&mut self, matcher: &Matcher, last: &[u32]) {
         let reads = |to: u32| to != NIL && matcher.message_count(&self[to].pending) < MAX_UNREAD;
         if last.iter().any(|&to| reads(to)) {
-            self.mounted().strand.end_burst();
+            self.strand_mut().end_burst();
         } else {
             self.far_ahead = true;
         }

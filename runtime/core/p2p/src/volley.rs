@@ -45,7 +45,7 @@ pub fn is_possible(messages: &Messages) -> bool {
 pub fn begin(messages: &mut Messages) {
     messages.flush_batch();
     // One more than it waits for: it is not woken before it waits.
-    messages.ranks.mounted().strand.block(1);
+    messages.ranks.strand_mut().block(1);
 }
 
 /// Messages will be sent to these ranks, counted from the `first`.
@@ -87,7 +87,7 @@ pub fn receive(messages: &mut Messages, envelope: &Envelope, room: u64, number: 
         (Addr::NULL, room),
     ) {
         Some((arrival, _)) => {
-            messages.ranks[me].strand.note_arrival(arrival);
+            messages.ranks.strand_mut().note_arrival(arrival);
         }
         None => receive_any(messages, envelope, room, number),
     }
@@ -99,7 +99,7 @@ pub fn receive(messages: &mut Messages, envelope: &Envelope, room: u64, number: 
 fn receive_any(messages: &mut Messages, envelope: &Envelope, room: u64, number: u32) {
     let me = messages.ranks.me();
     let index = blocked_receive(messages, envelope, room, number);
-    messages.ranks[me].strand.block_further(1);
+    messages.ranks.strand_mut().block_further(1);
     messages.post(me, index, false);
 }
 
@@ -124,7 +124,7 @@ pub fn send(messages: &mut Messages, to: u32, envelope: &Envelope, bytes: u64, a
 /// sent many in a row. If it is not blocked, its clock is to be moved as when it is resumed.
 #[inline(always)]
 pub fn end(messages: &mut Messages, sent: u16) -> (bool, bool) {
-    let strand = &mut messages.ranks.mounted().strand;
+    let strand = messages.ranks.strand_mut();
     (strand.count_down(), strand.counts_burst(sent))
 }
 

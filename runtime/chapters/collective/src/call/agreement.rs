@@ -25,7 +25,7 @@ impl Entrance<'_> {
         mode: Mode,
     ) -> Entry {
         let none: Rc<[u32]> = Rc::new([]);
-        let function = self.messages.ranks()[self.messages.me()].strand.function();
+        let function = self.messages.ranks().strand().function();
         Entry {
             place,
             signature: CallSignature {

@@ -29,14 +29,14 @@ impl World {
     /// Returns the mounted rank's last call, as [`World::not_entered`] takes it.
     #[inline(always)]
     pub fn last_call(&self) -> u16 {
-        self.messages.ranks()[self.messages.me()].strand.function()
+        self.messages.ranks().strand().function()
     }
 
     /// Restores `last` as the latest call: the one that was entered has done nothing, and is entered anew, so
     /// that it is not taken for the second of two.
     #[inline(always)]
     pub fn not_entered(&mut self, last: u16) {
-        self.messages.ranks_mut().mounted().strand.set_function(last);
+        self.messages.ranks_mut().strand_mut().set_function(last);
     }
 
     /// The mounted rank begins calls of this function, one behind the other, that take no time and before

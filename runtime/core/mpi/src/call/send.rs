@@ -113,11 +113,10 @@ impl Mpi {
         let mut world = self.world();
         world.messages.ranks_mut().set_far_ahead(false);
         if !world.messages.peers().are_crowded() {
-            let me = world.messages.me();
-            if !world.messages.ranks()[me].strand.is_far_ahead() || world.messages.ready().is_empty() {
+            if !world.messages.ranks().strand().is_far_ahead() || world.messages.ready().is_empty() {
                 return Ok(None);
             }
-            world.messages.ranks_mut()[me].strand.end_burst();
+            world.messages.ranks_mut().strand_mut().end_burst();
         }
         world.step_back();
         Ok(Some(REQUEST_SENT))

@@ -154,7 +154,7 @@ impl World {
     /// success since it asked it last; `None` if it is not parked.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        if self.messages.ranks()[self.messages.me()].strand.failed_polls() < FREE_POLLS {
+        if self.messages.ranks().strand().failed_polls() < FREE_POLLS {
             None
         } else {
             self.park_idle(question)
@@ -169,7 +169,7 @@ impl World {
         if self.order.threads.several() {
             return None;
         }
-        let failed_polls = self.messages.ranks()[self.messages.me()].strand.failed_polls();
+        let failed_polls = self.messages.ranks().strand().failed_polls();
         let alone = || (failed_polls >= TIRED_POLLS).then(|| vec![Asked::keep(question)]);
         if !self.messages.ranks().polls_again() {
             if let Some(history) = self.order.histories.get_mut(&self.messages.me()) {

@@ -75,7 +75,7 @@ impl Completing<'_> {
     #[inline(always)]
     pub fn settle_arrived(&mut self) {
         let me = self.ranks.me();
-        let arrived = self.ranks[me].strand.take_arrived();
+        let arrived = self.ranks.strand_mut().take_arrived();
         self.ranks.advance(me, arrived);
     }
 

@@ -70,7 +70,7 @@ impl Messages {
             return Ok(None);
         }
         self.matcher[index].flags |= flag::WAITED;
-        self.ranks.mounted().strand.block(1);
+        self.ranks.strand_mut().block(1);
         Ok(Some(index))
     }
 

@@ -235,7 +235,7 @@ impl Messages {
             let bytes = payload.bytes;
             let payload = self.payloads.load(&payload, transit.flags);
             self.deliver(to, envelope, payload, bytes, transit);
-            if self.ranks.mounted().strand.counts_burst(1) {
+            if self.ranks.strand_mut().counts_burst(1) {
                 self.ranks.end_burst(&self.matcher, &[to]);
             }
         } else {

@@ -52,22 +52,21 @@ impl Completing<'_> {
     pub fn await_one(&mut self, handle: usize) -> Result<bool> {
         let waits = self.requests.completion(self.matcher, handle)? == Completion::Unknown;
         if waits {
-            let me = self.ranks.me();
-            self.ranks[me].strand.block(0);
-            self.await_request(me, handle);
+            self.ranks.strand_mut().block(0);
+            self.await_request(handle);
         }
         Ok(waits)
     }
 
     /// Marks an incomplete request as waited for by the mounted rank.
     #[inline]
-    pub fn await_request(&mut self, rank: u32, handle: usize) {
+    fn await_request(&mut self, handle: usize) {
         match handle::request(self.requests.active_part(handle)) {
             RequestRef::Node(index) => self.matcher[index].flags |= flag::WAITED,
             RequestRef::Cold(index) => self.requests[index].waited = true,
             _ => return,
         }
-        self.ranks[rank].strand.block_further(1);
+        self.ranks.strand_mut().block_further(1);
     }
 
     /// Marks all incomplete requests of an array as waited for by the mounted rank.
@@ -79,10 +78,9 @@ impl Completing<'_> {
     // recorder wants to know whom it waited for (without a look at it). Then all are completed one by one, in
     // the order of the array.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        let me = self.ranks.me();
         let ignored = !wanted && self.requests.are_unseen();
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
-        self.ranks[me].strand.block(0);
+        self.ranks.strand_mut().block(0);
         let mut receives = 0;
         // Of a long array the nodes are in no cache near.
         let ahead = if requests.count > MIN_PREFETCHED { AHEAD } else { requests.count };
@@ -133,7 +131,7 @@ impl Completing<'_> {
             let failure = match self.requests.completion(self.matcher, handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => stands_twice(handle),
                 Ok(Completion::Unknown) => {
-                    self.await_request(me, handle);
+                    self.await_request(handle);
                     continue;
                 }
                 Ok(_) => continue,
@@ -146,13 +144,13 @@ impl Completing<'_> {
                 }
                 self.forget_request(requests.get(marked));
             }
-            self.ranks[me].strand.block(0);
+            self.ranks.strand_mut().block(0);
             return Err(failure);
         }
         if requests.count > MIN_PREFETCHED {
             self.matcher.reorder_free();
         }
-        let strand = &mut self.ranks[me].strand;
+        let strand = self.ranks.strand_mut();
         strand.block_further(receives);
         awaited.waits = strand.is_blocked();
         Ok(awaited)

@@ -78,7 +78,7 @@ impl Ranks {
     // Before the function's number is written over: that call's result stands in the same word.
     #[inline]
     pub fn enter_poll(&mut self) {
-        self.polls_again = self[self.current].strand.has_failed_poll();
+        self.polls_again = self.strand().has_failed_poll();
     }
     /// Returns `true` if the mounted rank polls, and its call before was a failed poll.
     #[inline]
@@ -92,7 +92,7 @@ impl Ranks {
     #[inline(always)]
     pub fn end_interval(&mut self) {
         if self.effort == Effort::Within {
-            self.charge_before(self[self.current].strand.function());
+            self.charge_before(self.strand().function());
             self.effort = Effort::Unknown;
         }
     }
@@ -173,7 +173,7 @@ impl Ranks {
             self.clock_host.start();
         } else {
             // Who looks at the time between polls may have more to do than to wait.
-            self[me].strand.forget_failed_poll();
+            self.strand_mut().forget_failed_poll();
             // Each by itself, so that who waits for a time meets it.
             self.count_failed_poll(me, 1);
         }
@@ -226,7 +226,7 @@ impl Ranks {
     #[inline]
     pub fn fail_poll(&mut self) {
         let me = self.current;
-        self[me].strand.fail_poll();
+        self.strand_mut().fail_poll();
         self.count_failed_poll(me, FREE_POLLS);
     }
     /// Counts a poll that found nothing, or a reading of a clock. After many in a row each costs time, which

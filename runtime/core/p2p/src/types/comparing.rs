@@ -46,7 +46,7 @@ impl Watch {
     #[inline]
     pub(super) fn use_of(&mut self, ranks: &Ranks, objects: &Objects, datatype: usize) -> Option<Use> {
         let rank = ranks.me();
-        let function = ranks[rank].strand.function() & !crate::ranks::FAILED_POLL;
+        let function = ranks.strand().function() & !crate::ranks::FAILED_POLL;
         let types = self.types.as_mut()?;
         Some(Use { unit: types.number_of(objects, datatype), rank, site: types.site, number: 0, function })
     }

@@ -472,8 +472,8 @@ fn what_is_misspelt_is_answered_with_what_was_meant() {
         ("torus:4x4,level=packets", &["did you mean 'level=packet'?"]),
         ("fattree:m=4,n=2,level=packets", &["did you mean 'level=packet'?"]),
         ("fattree:m=4,n=2,rooter=1ns", &["did you mean 'router'?"]),
-        ("ethernet-2cores", &["'ethernet-2core' perhaps"]),
-        ("infiniband", &["the name of a preset (default, none, ethernet,"]),
+        ("ethernet-2cores", &["did you mean 'ethernet-2core'?"]),
+        ("infiniband", &["the name of a preset (`xsim presets`", "but found 'infiniband'"]),
         (
             "dragonfly:l=1us",
             &["needs p= (endpoints of a router), a= (routers of a group) and h= (global links of a router)"],
@@ -725,7 +725,7 @@ fn one_program_on_several_machines_says_which_is_fastest_and_why() {
     assert!(text(&output.stderr).contains("all take the same time"), "{}", text(&output.stderr));
     refused(run(&["--on", "ethernet"]), 2, &["--on compares at least two machines"]);
     refused(run(&["--on", "ethernet;trous:4"]), 2, &["torus"]);
-    refused(run(&["--on", "etehrnet,default"]), 2, &["--on etehrnet", "'ethernet' perhaps"]);
+    refused(run(&["--on", "etehrnet,default"]), 2, &["--on etehrnet", "did you mean 'ethernet'?"]);
     refused(run(&["--on", "ethernet,default", "-m", "default"]), 2, &["--on"]);
 }
 

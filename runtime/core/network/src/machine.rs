@@ -128,9 +128,10 @@ impl Machine {
         if text.ends_with(".toml") {
             return file::read(text.as_ref()).map(Machine::described);
         }
-        let misspelt = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        let is_unknown = is_word && crate::spec::topology_row(text).is_none();
         Machine::specified(text)
-            .map_err(|error| if misspelt { error.or(&presets_or_file(text)) } else { error })
+            .map_err(|error| if is_unknown { error.instead(no_machine(text)) } else { error })
     }
 
     fn specified(text: &str) -> Result<Machine, MachineError> {
@@ -236,15 +237,20 @@ impl Machine {
     }
 }
 
-/// Returns what a word that is no topology could have been.
-fn presets_or_file(word: &str) -> String {
-    let names: Vec<&str> = preset_names().collect();
-    let meant = crate::spec::nearest(word, names.iter().copied())
-        .map_or_else(String::new, |meant| format!(", '{meant}' perhaps,"));
-    format!(
-        "the name of a preset ({}){meant} or the path of a machine file ending in .toml",
-        names.join(", ")
-    )
+/// Returns the sentence for a word that is no machine: what was meant, or else all that there is.
+fn no_machine(word: &str) -> String {
+    let topologies = crate::topology::TOPOLOGIES.iter().map(|row| row.name);
+    match crate::spec::nearest(word, preset_names().chain(topologies)) {
+        Some(meant) => format!(
+            "expected a topology, a preset or a machine file, but found '{word}'; did you mean '{meant}'? \
+             `xsim presets` lists presets"
+        ),
+        None => format!(
+            "expected a topology, one of {}, the name of a preset (`xsim presets` lists them) or the path of \
+             a machine file ending in .toml, but found '{word}'",
+            crate::spec::all_topologies()
+        ),
+    }
 }
 
 impl std::fmt::Display for Machine {

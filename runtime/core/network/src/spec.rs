@@ -13,7 +13,7 @@ mod topology;
 
 pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest;
-pub(crate) use parse::{RANK, RankLevels, STORAGE, SpecParser, parse};
+pub(crate) use parse::{RANK, RankLevels, STORAGE, SpecParser, all_topologies, parse};
 pub use parse::{flop_rate, parse_packet};
 pub(crate) use rail::{MAX_INTERFACES, Rail};
 pub(crate) use sharing::LevelSharing;

@@ -67,10 +67,9 @@ impl MachineError {
         self
     }
 
-    /// Returns this error, which names one more thing that would have been right.
-    pub(crate) fn or(mut self, also: &str) -> MachineError {
-        self.sentence = format!("{}; {also} would do as well", self.sentence);
-        self
+    /// Returns an error about the same place with another sentence.
+    pub(crate) fn instead(self, sentence: String) -> MachineError {
+        MachineError { sentence, ..self }
     }
 
     /// Returns the sentence alone.

@@ -119,6 +119,11 @@ fn topologies() -> String {
     list(formula_topologies())
 }
 
+/// Returns the names of all topologies.
+pub(crate) fn all_topologies() -> String {
+    format!("{} (of packet networks: {})", topologies(), list(routed_topologies()))
+}
+
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
@@ -183,12 +188,10 @@ impl SpecParser {
         let Some(row) = topology_row(name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
             let meant = did_you_mean(name.text, TOPOLOGIES.iter().map(|row| row.name));
-            let of_packets = list(routed_topologies());
-            let why = format!(
-                "expected a topology, one of {} (of packet networks: {of_packets}), but found {found}{meant}",
-                topologies()
-            );
-            return Err(self.error(name, why));
+            // Who is told the name has no use for the list.
+            let known =
+                if meant.is_empty() { format!(", one of {},", all_topologies()) } else { String::new() };
+            return Err(self.error(name, format!("expected a topology{known} but found {found}{meant}")));
         };
         let (topology, rest) = TopologySpec::read(row, level, DetailLevel::Formula, &self.source)?;
         let (mut latency, mut bandwidth, mut detail) = (None, None, None);

@@ -98,10 +98,15 @@ fn a_flop_rate_has_a_prefix_and_a_unit_if_wanted() {
 fn a_misspelt_preset_hears_of_presets_and_files() {
     let error = Machine::parse("ethernt").unwrap_err().to_string();
     assert!(
-        error.contains("but found 'ethernt'; the name of a preset (default, none, ethernet, "),
+        error.starts_with("expected a topology, a preset or a machine file, but found 'ethernt'; "),
         "{error}"
     );
-    assert!(error.contains("'ethernet' perhaps, or the path of a machine file"), "{error}");
+    assert!(error.contains("did you mean 'ethernet'?"), "{error}");
+    let error = Machine::parse("infiniband").unwrap_err().to_string();
+    assert!(error.contains("one of none, star, ") && error.contains("slimfly"), "{error}");
+    assert!(error.contains("`xsim presets` lists them") && error.contains(".toml, but found"), "{error}");
+    let error = Machine::parse("fattree").unwrap_err().to_string();
+    assert!(error.contains("needs m=") && !error.contains("preset"), "{error}");
 }
 
 #[test]

@@ -6,12 +6,14 @@ mod jobs;
 mod outcome;
 
 use crate::failure::{Failure, USAGE};
-use crate::output::note;
+use crate::output::{self, note};
+use crate::run::several::OptionsBy;
 use crate::workload::Processes;
-use crate::{options, scaling, workload};
-use ::trace::Trace;
+use crate::{options, run, scaling, workload};
+use ::trace::{Trace, duplicates};
 use ::workload::{Comparison, How, Replay};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,6 +65,9 @@ pub fn command() -> Command {
              one differs",
         ))
         .arg(without(WITHOUT))
+        .arg(run::on().conflicts_with("compare"))
+        .arg(output::json_argument().help("The table of --on as JSON").requires("on"))
+        .arg(output::csv_argument("The table of --on as comma-separated values").requires("on"))
         .args(graph::args())
         .args(chakra::args())
         .args(options::without_program())
@@ -90,12 +95,49 @@ fn check_absent(matches: &ArgMatches, names: &[&str], others: &str) -> Result<()
     }
 }
 
+/// Returns this command with its arguments, but for these options and their values.
+fn itself_without(
+    left_out: &[&str],
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<std::process::Command, Failure> {
+    let this = std::env::current_exe()
+        .map_err(|why| Failure::new(format!("cannot find xsim itself to run it again: {why}")))?;
+    let mut command = std::process::Command::new(this);
+    command.args(kept(left_out, arguments));
+    Ok(command)
+}
+
+/// Returns the arguments but for these options and their values; that of `--json` stands behind `=`.
+fn kept(left_out: &[&str], mut arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy();
+        let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
+        if !left_out.contains(&name) {
+            kept.push(argument);
+        } else if value.is_none() && name != "--json" {
+            arguments.next();
+        }
+    }
+    kept
+}
+
 /// Ranks that are looked at for one that was cut: finding what one does takes longer where all differ.
 const MAX_LOOKED_AT: u32 = 10_000;
 
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
+    if let Some(machines) = run::machines(matches)? {
+        let program = itself_without(&["--on", "--json", "--csv", "--report"], std::env::args_os().skip(1))?;
+        return run::several::compare(
+            matches,
+            (program, OptionsBy::Arguments),
+            &machines,
+            options.report.as_deref(),
+            false,
+        );
+    }
     match matches.get_one::<PathBuf>("TRACE") {
         Some(path) if graph::is_goal(path) => {
             check_absent(matches, &chakra::OWN, "Chakra traces")?;
@@ -122,7 +164,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return jobs::run(options, &jobs.collect::<Vec<_>>(), (how, &asked), !matches.get_flag("together"));
     }
     let path: &PathBuf = matches.get_one("TRACE").expect("clap asks for a trace");
-    let mut trace = Trace::open(path).map_err(Failure::new)?;
+    let mut trace = duplicates::open(path).map_err(Failure::new)?;
     if options::is_given(matches, "np") && options.np != trace.ranks {
         let (asked, ranks) = (options.np, trace.ranks);
         let why = format!(
@@ -172,4 +214,16 @@ fn tell_comparison(name: &str, Comparison { differ, calls, first, most }: &Compa
         }
     }
     first.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_comparison_are_left_out_with_their_values() {
+        let words = "replay --on A,B a.trace --json --coll on --csv x --on=C --report=r.json --compute none";
+        let left = kept(&["--on", "--json", "--csv", "--report"], words.split(' ').map(OsString::from));
+        assert_eq!(left.join(" ".as_ref()), "replay a.trace --coll on --compute none");
+    }
 }

@@ -12,6 +12,7 @@ use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
+use several::OptionsBy;
 use simulation::Options;
 use simulation::options::{Row, TABLE, variable};
 use std::ffi::{OsStr, OsString};
@@ -47,12 +48,7 @@ pub fn command() -> Command {
     let runs = Arg::new("runs").long("runs").value_name("N").allow_negative_numbers(true);
     let runs = runs.conflicts_with_all(["debug", "pop"]);
     command = command.arg(runs.help("Run it this often: mean, spread and outliers of virtual time"));
-    let on = Arg::new("on")
-        .long("on")
-        .value_name("A,B")
-        .action(ArgAction::Append)
-        .conflicts_with_all(["debug", "pop", "mn"]);
-    command = command.arg(on.help("Run it once on each of these machines: which is fastest, and why"));
+    command = command.arg(on().conflicts_with_all(["debug", "pop"]));
     command = command.arg(
         output::json_argument()
             .help("The table of --on or the times of --runs as JSON; without either the report, to a file"),
@@ -73,6 +69,16 @@ pub fn command() -> Command {
         .disable_help_subcommand(true)
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(clap::value_parser!(OsString))
+}
+
+/// Returns the argument that names machines to compare.
+pub fn on() -> Arg {
+    Arg::new("on")
+        .long("on")
+        .value_name("A,B")
+        .action(ArgAction::Append)
+        .conflicts_with("mn")
+        .help("Run it once on each of these machines: which is fastest, and why")
 }
 
 /// Returns the file that `--json` names for the report of a single run.
@@ -158,7 +164,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     if let Some(machines) = machines {
         let measures = matches!(options.compute, simulation::options::ComputeOption::Measured);
-        return several::compare(matches, program, &machines, report, measures);
+        return several::compare(matches, (program, OptionsBy::Environment), &machines, report, measures);
     }
     if matches.get_flag("pop") {
         return pop::pop(program, options.report.as_deref());
@@ -179,7 +185,7 @@ fn run_count(text: &str) -> Result<u32, Failure> {
 }
 
 /// Returns the machines of `--on`, each of which can be simulated.
-fn machines(matches: &ArgMatches) -> Result<Option<Vec<String>>, Failure> {
+pub fn machines(matches: &ArgMatches) -> Result<Option<Vec<String>>, Failure> {
     let given: Vec<&String> = matches.get_many("on").into_iter().flatten().collect();
     if given.is_empty() {
         return Ok(None);

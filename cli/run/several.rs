@@ -10,6 +10,7 @@ use ::report::wrap::summary_width;
 use clap::ArgMatches;
 use recorder::{RunReport, Simulated};
 use simulation::options::variable;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -43,17 +44,29 @@ impl Drop for Scratch {
     }
 }
 
-/// Runs of one program, whose environment has the options.
+/// A way in which a command gets its options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OptionsBy {
+    /// In its environment: a program.
+    Environment,
+    /// As arguments: this command itself.
+    Arguments,
+}
+
+/// Runs of one program, or of this command.
 struct ProgramRuns<'a> {
     program: Command,
+    by: OptionsBy,
+    /// The machine that it runs on, if that is not the program's own affair.
+    machine: Option<String>,
     report: Option<&'a Path>,
     scratch: Scratch,
     begun: usize,
 }
 
 impl<'a> ProgramRuns<'a> {
-    fn new(program: Command, report: Option<&'a Path>) -> Result<ProgramRuns<'a>, Failure> {
-        Ok(ProgramRuns { program, report, scratch: Scratch::new()?, begun: 0 })
+    fn new(program: Command, by: OptionsBy, report: Option<&'a Path>) -> Result<ProgramRuns<'a>, Failure> {
+        Ok(ProgramRuns { program, by, machine: None, report, scratch: Scratch::new()?, begun: 0 })
     }
 
     /// Runs the program once more and returns its report, or the exit code of one that fails. The first run
@@ -63,8 +76,18 @@ impl<'a> ProgramRuns<'a> {
         let is_first = self.begun == 1;
         let own = self.scratch.0.join(format!("{}.json", self.begun));
         let path = self.report.filter(|_| is_first).unwrap_or(&own);
-        let program = &mut self.program;
-        program.env(variable("report"), path);
+        let mut again = Command::new(self.program.get_program());
+        let program = match self.by {
+            OptionsBy::Environment => &mut self.program,
+            OptionsBy::Arguments => again.args(self.program.get_args()),
+        };
+        let machine = self.machine.as_deref().map(|machine| ("mn", OsStr::new(machine)));
+        for (name, value) in machine.into_iter().chain([("report", path.as_os_str())]) {
+            match self.by {
+                OptionsBy::Environment => program.env(variable(name), value),
+                OptionsBy::Arguments => program.arg(format!("--{name}")).arg(value),
+            };
+        }
         if !is_first {
             for name in ONCE {
                 program.env_remove(variable(name));
@@ -96,7 +119,7 @@ pub fn repeat(
     count: u32,
     report: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let mut runs = ProgramRuns::new(program, report)?;
+    let mut runs = ProgramRuns::new(program, OptionsBy::Environment, report)?;
     let mut times = Vec::new();
     for _ in 0..count {
         match runs.next()? {
@@ -192,15 +215,15 @@ pub fn machines(given: &[&String]) -> Result<Vec<String>, Failure> {
 /// Runs `program` once on each machine and prints which is fastest, and why.
 pub fn compare(
     matches: &ArgMatches,
-    program: Command,
+    (program, by): (Command, OptionsBy),
     machines: &[String],
     report: Option<&Path>,
     measures: bool,
 ) -> Result<ExitCode, Failure> {
-    let mut runs = ProgramRuns::new(program, report)?;
+    let mut runs = ProgramRuns::new(program, by, report)?;
     let mut reports = Vec::new();
     for machine in machines {
-        runs.program.env(variable("mn"), machine);
+        runs.machine = Some(machine.clone());
         match runs.next()? {
             Ok(report) => reports.push(report.simulated),
             Err(code) => return Ok(code),

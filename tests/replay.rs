@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Run, command, scratch};
+use common::{Run, command, compile, scratch};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -494,8 +494,8 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     std::fs::write(&source, IDUP).unwrap();
     let program = common::compile(source.to_str().unwrap(), &[]);
     let trace = recorded(Run::of(program).ranks(3).machine("none"), "none");
-    refused(&trace, &[], &["rank 0, call 1, MPI_Comm_idup at idup.c:6 main", "no replay of this function"]);
-    let output = replay(&trace, &["--without", "MPI_Comm_idup,MPI_Wait"]);
+    refused(&trace, &[], &["rank 0", "MPI_Barrier at idup.c:10 main", "one of several MPI_Comm_idup"]);
+    let output = replay(&trace, &["--without", "MPI_Barrier,MPI_Comm_free"]);
     assert!(output.status.success(), "calls that are left out are not refused: {}", text(&output));
     // Half of the messages are not there.
     let trace =
@@ -514,8 +514,12 @@ const IDUP: &str = r#"
 int main(int argc, char **argv) {
     MPI_Comm made; MPI_Request request;
     MPI_Init(&argc, &argv);
-    MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(made);
+    MPI_Comm_free(&made);
     MPI_Finalize();
     return 0;
 }
@@ -729,4 +733,51 @@ fn jobs_that_do_not_fit_say_why() {
     refused(&[&job("0-3+5")], &["0-3+5", "time"]);
     refused(&[&job("0-3+soon")], &["soon"]);
     refused(&[], &["TRACE"]);
+}
+
+#[test]
+fn one_trace_on_several_machines_says_which_is_fastest_and_why() {
+    let trace = recorded(Run::of(compile("examples/c/ring.c", &[])).ranks(4), "exact");
+    let directory = directory();
+    let (json, report) = (directory.join("table.json"), directory.join("report.json"));
+    let (json_option, machines) = (format!("--json={}", json.display()), "ethernet,default");
+    let output = replay(
+        &trace,
+        &["--on", machines, &json_option, "--compute", "none", "--report", report.to_str().unwrap()],
+    );
+    assert!(output.status.success(), "{}", text(&output));
+    let said = text(&output);
+    assert!(said.contains("default is fastest, ") && said.contains("on ethernet a rank is "), "{said}");
+    let table: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let times: Vec<u64> =
+        table.as_array().unwrap().iter().map(|row| row["virtual_time_ps"].as_u64().unwrap()).collect();
+    let alone = |machine: &str| {
+        replayed(&trace, &["-m", machine, "--compute", "none"])["virtual_time_ps"].as_u64().unwrap()
+    };
+    assert_eq!(times, [alone("ethernet"), alone("default")]);
+    assert_eq!(simulated(&report)["virtual_time_ps"].as_u64(), Some(times[0]), "the first run's report");
+    for (args, parts) in [
+        (&["--on", "ethernet"][..], &["--on compares at least two machines"][..]),
+        (&["--on", machines, "-m", "default"], &["--on"]),
+        (&["--on", machines, "--compare"], &["--on", "--compare"]),
+        (&["--json"], &["--on"]),
+    ] {
+        let output = replay(&trace, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        parts.iter().for_each(|part| assert!(text(&output).contains(part), "{args:?}: {}", text(&output)));
+    }
+}
+
+#[test]
+fn communicators_that_idup_makes_are_replayed() {
+    for ranks in [1, 2, 5, 12] {
+        for machine in ["star:l=1us,b=1Gbps", "mesh:4x3,l=1us,b=1Gbps,level=packet"] {
+            for compute in ["none", "fixed:300ns"] {
+                let run = Run::program("replayed_copies.c").ranks(ranks).variable("XSIM_COMPUTE", compute);
+                same(run, machine, "copies");
+                let unused = Run::program("replayed_copies.c").ranks(ranks).arg("unused");
+                same(unused.variable("XSIM_COMPUTE", compute), machine, "an unused copy");
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, USAGE};
 use crate::scaling::RequestedScaling;
 use crate::workload::{FinishedRun, Processes, drive, tell};
-use ::trace::Trace;
+use ::trace::{Trace, duplicates};
 use ::workload::{How, Job, Jobs, Replay};
 use engine::{Span, Time};
 use mpi::Setup;
@@ -54,7 +54,7 @@ pub fn run(
 ) -> Result<ExitCode, Failure> {
     let given = given.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let read = |job: &Given| {
-        let mut trace = Trace::open(&job.path).map_err(Failure::new)?;
+        let mut trace = duplicates::open(&job.path).map_err(Failure::new)?;
         asked.apply(&mut trace).map_err(|why| Failure::new(format!("{}: {why}", job.path.display())))?;
         Ok(trace)
     };

@@ -4,7 +4,7 @@ use crate::failure::{Failure, USAGE};
 use crate::output::note;
 use crate::replay;
 use ::convert::{Format, LogGops, Options};
-use ::trace::Trace;
+use ::trace::duplicates;
 use clap::{Arg, ArgMatches, Command};
 use mpi::schedule::choose::{Policy, PolicyError};
 use std::io::Read;
@@ -84,7 +84,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
             Ok(())
         }
         (None, Some(target)) => {
-            let trace = Trace::open(from).map_err(Failure::new)?;
+            let trace = duplicates::open(from).map_err(Failure::new)?;
             ::convert::export(&trace, target, to, &options)
                 .map_err(|why| Failure::new(format!("{}: {why}", from.display())))
         }

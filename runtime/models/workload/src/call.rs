@@ -51,6 +51,8 @@ pub enum Call {
     Start(u32),
     /// `MPI_Comm_dup` of a communicator.
     Dup(u32),
+    /// `MPI_Comm_idup` of a communicator, with the number of the new one, if it is used, and of the request.
+    Idup(u32, Option<u32>, u32),
     /// `MPI_Comm_split` of a communicator, with color and key.
     Split(u32, i32, i32),
     /// `MPI_Comm_create_group` within a communicator, of these members (all ranks of the run counted) in this
@@ -107,6 +109,7 @@ impl Call {
             | Call::Mprobe(_, number)
             | Call::Imrecv(_, _, number)
             | Call::Icollective(_, number)
+            | Call::Idup(_, _, number)
             | Call::PersistentCollective(_, number) => Some(*number),
             Call::Several(calls) => calls.iter().filter_map(Call::number).max(),
             Call::Partitioned(call) => Some(call.request),

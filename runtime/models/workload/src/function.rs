@@ -26,7 +26,7 @@ functions! {
     Ibarrier Ibcast Igather Iscatter Iallgather Ialltoall Ireduce Iallreduce Ireduce_scatter_block
     Iscan Iexscan Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init
     Reduce_init Allreduce_init Reduce_scatter_block_init Scan_init Exscan_init Neighbor_alltoallv
-    Ineighbor_alltoallv Neighbor_alltoallv_init Comm_dup Comm_split Comm_create_group
+    Ineighbor_alltoallv Neighbor_alltoallv_init Comm_dup Comm_idup Comm_split Comm_create_group
     Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub
     Comm_free
 }
@@ -75,6 +75,7 @@ impl Function {
             Call::PersistentCollective(collective, _) => initialization_of(collective.kind),
             Call::Start(_) => Function::Start,
             Call::Dup(_) => Function::Comm_dup,
+            Call::Idup(..) => Function::Comm_idup,
             Call::Split(..) => Function::Comm_split,
             Call::Group(Some(_), ..) => Function::Comm_create_group,
             Call::Group(None, ..) => Function::Comm_create_from_group,

@@ -19,6 +19,7 @@ use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::{Span, Time};
 use listening::{Listening, Made};
+use making::Copies;
 use mpi::call::failure::Stop;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
@@ -127,6 +128,8 @@ pub struct Machines<'m, W: Workload> {
     files: FxHashMap<(u32, u32), usize>,
     /// Handles of datatypes, by rank and number.
     types: FxHashMap<(u32, u32), usize>,
+    /// Communicators that ranks copy without waiting, while they do.
+    copies: Copies,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
     told: Told,
@@ -157,6 +160,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             windows: FxHashMap::default(),
             files: FxHashMap::default(),
             types: FxHashMap::default(),
+            copies: Copies::default(),
             some: Vec::new(),
             told: Told::default(),
             failures: Vec::new(),
@@ -230,8 +234,9 @@ impl<'m, W: Workload> Machines<'m, W> {
             }
         };
         loop {
-            // Recorders are told of each call by itself.
-            if self.listening.is_none() {
+            let is_copying = self.end_copies(rank);
+            // Recorders are told of each call by itself, and a new communicator is known between two calls.
+            if self.listening.is_none() && !is_copying {
                 match self.row(rank)? {
                     Row::Over(false) => {}
                     Row::Over(true) => answer = Answer::Done,
@@ -431,6 +436,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 mpi.start(request.unwrap_or(REQUEST_NULL)).map(|()| Begun::Done(Answer::Done))
             }
             Call::Dup(comm) => self.begin_dup(rank, comm),
+            Call::Idup(comm, made, number) => self.begin_idup(rank, comm, made, number),
             Call::Split(comm, color, key) => self.begin_split(rank, comm, color, key),
             Call::Group(comm, members, tag) => self.begin_group(rank, comm, &members, tag),
             Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),

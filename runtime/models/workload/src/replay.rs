@@ -201,7 +201,11 @@ impl<'t> Replay<'t> {
                 let number = self.number(cursor, cell);
                 match u32::try_from(number) {
                     Ok(number) if number > 0 && number <= caller.made() => Ok(number + Call::SELF),
-                    _ => Err(format!("comm#{number} was made by a call that the trace does not have").into()),
+                    _ => Err(format!(
+                        "comm#{number} was made by a call that the trace does not have, or by one of several \
+                         MPI_Comm_idup that it does not tell apart"
+                    )
+                    .into()),
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::template::{Field, Whose};
 use crate::trace::{Act, Cell, Made, Node, RankCall, RankView, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The argument that is the new communicator.
 const MADE: &str = "newcomm";
@@ -25,6 +26,18 @@ pub fn resolved(trace: &Trace) -> Cow<'_, Trace> {
         Some(numbers) => Cow::Owned(named(trace, &roles, &numbers)),
         None => Cow::Borrowed(trace),
     }
+}
+
+/// Opens a trace's file, as [`Trace::open`], with what [`resolved`] adds.
+///
+/// # Errors
+/// A sentence with the file's name.
+pub fn open(path: &Path) -> Result<Trace, String> {
+    let trace = Trace::open(path)?;
+    Ok(match resolved(&trace) {
+        Cow::Owned(named) => named,
+        Cow::Borrowed(_) => trace,
+    })
 }
 
 /// Returns `true` if a function copies a communicator without waiting.

@@ -286,6 +286,7 @@ impl Writing for Rank<'_> {
                 self.background(&collective, request)?;
                 self.persistent.insert(request, collective);
             }
+            Call::Idup(comm, _, request) => self.background(&agreement(comm), request)?,
             Call::Dup(comm) | Call::Split(comm, ..) | Call::Neighborhood(comm, _) => {
                 self.front = self.collective(&agreement(comm))?
             }

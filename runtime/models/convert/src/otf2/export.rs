@@ -277,6 +277,11 @@ impl<'a> Rank<'a> {
                 self.join(&of, slot)?;
                 self.persistent.insert(slot, of);
             }
+            Call::Idup(..) => {
+                return Err("a communicator that is made without waiting has no event of its own"
+                    .to_owned()
+                    .into());
+            }
             Call::Dup(parent) => self.make(parent, true)?,
             Call::Split(parent, color, _) => self.make(parent, color != UNDEFINED)?,
             Call::Neighborhood(parent, how) => {

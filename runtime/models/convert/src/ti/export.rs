@@ -187,7 +187,7 @@ impl<W: Write> Writing for Rank<'_, W> {
             }
             Call::FreeRequest(request) => drop(self.requests.remove(&request)),
             Call::Collective(collective) => self.collective(&collective)?,
-            Call::Icollective(..) | Call::PersistentCollective(..) | Call::Start(_) => {
+            Call::Icollective(..) | Call::Idup(..) | Call::PersistentCollective(..) | Call::Start(_) => {
                 return Err(Stop::Refused(
                     "SimGrid's replay has no nonblocking and no persistent collectives".to_owned(),
                 ));

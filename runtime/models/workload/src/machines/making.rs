@@ -8,9 +8,75 @@ use mpi::error::{ErrorClass, Failure, Result};
 use mpi::group::Group;
 use mpi::handle::COMM_NULL;
 use mpi::topology::{Cart, DistGraph, Graph, Topology};
+use rank::Addr;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+/// A handle of none: the number is the next made communicator's.
+const UNMADE: usize = usize::MAX;
+/// A handle of none: the number is that of a communicator which `MPI_Comm_idup` makes.
+const COPIED: usize = usize::MAX - 1;
+
+/// Communicators that ranks copy without waiting: for each rank the numbers, and where MPI stores the handles.
+// In boxes, which stay where they are.
+#[derive(Default)]
+pub(super) struct Copies(FxHashMap<u32, Vec<(Option<u32>, Box<usize>)>>);
+
+/// Gives a communicator the least number that none has.
+fn number(made: &mut Vec<usize>, comm: usize) {
+    match made.iter_mut().find(|known| **known == UNMADE) {
+        Some(place) => *place = comm,
+        None => made.push(comm),
+    }
+}
+
 impl<W: Workload> Machines<'_, W> {
+    /// Begins `MPI_Comm_idup`. A trace has numbered the new communicator when the rank first used it, and
+    /// others that were made meanwhile before it.
+    pub(super) fn begin_idup(
+        &mut self,
+        rank: u32,
+        comm: u32,
+        copy: Option<u32>,
+        request: u32,
+    ) -> Result<Begun> {
+        let mut handle = Box::new(COMM_NULL);
+        let made = self.mpi.comm_idup(self.comm(rank, comm), Addr(&raw mut *handle as usize))?;
+        if let Some(copy) = copy {
+            let (known, place) =
+                (self.machines[rank as usize].comms.get_or_insert_default(), copy as usize - 2);
+            if known.len() <= place {
+                known.resize(place + 1, UNMADE);
+            }
+            known[place] = COPIED;
+        }
+        self.copies.0.entry(rank).or_default().push((copy, handle));
+        self.open(rank, request, made)
+    }
+
+    /// Notes the communicators of a rank's copies that are complete. Returns `true` if others are under way.
+    #[inline(always)]
+    pub(super) fn end_copies(&mut self, rank: u32) -> bool {
+        !self.copies.0.is_empty() && self.end_own_copies(rank)
+    }
+
+    #[cold]
+    fn end_own_copies(&mut self, rank: u32) -> bool {
+        let Some(copies) = self.copies.0.get_mut(&rank) else { return false };
+        let known = self.machines[rank as usize].comms.get_or_insert_default();
+        copies.retain(|(copy, handle)| {
+            let is_made = **handle != COMM_NULL;
+            if is_made && let Some(copy) = copy {
+                known[*copy as usize - 2] = **handle;
+            }
+            !is_made
+        });
+        if copies.is_empty() {
+            self.copies.0.remove(&rank);
+        }
+        self.copies.0.contains_key(&rank)
+    }
+
     pub(super) fn begin_dup(&mut self, rank: u32, comm: u32) -> Result<Begun> {
         let made = self.mpi.begin_comm_dup(self.comm(rank, comm))?;
         self.making(rank, made)
@@ -106,7 +172,7 @@ impl<W: Workload> Machines<'_, W> {
     pub(super) fn made(&mut self, rank: u32, word: usize) -> Result<Answer> {
         let comm = self.mpi.end_comm(word)?;
         if comm != COMM_NULL {
-            self.machines[rank as usize].comms.get_or_insert_default().push(comm);
+            number(self.machines[rank as usize].comms.get_or_insert_default(), comm);
         }
         if self.machines[rank as usize].list != crate::requests::NONE
             && let Some(part) = self.list(rank).part.take()

@@ -3,7 +3,7 @@
 //! A process topology is made as the program made it, because neighbourhood collectives go by it. Of other
 //! calls the trace says who is together, and in which order, so that all of them are splits.
 
-use super::arguments::{Arguments, Comm, Refused};
+use super::arguments::{Arguments, Comm, Refused, request};
 use super::operation::Operation;
 use super::{Cursor, Refusal, Replay};
 use crate::call::{Call, Neighborhood};
@@ -16,6 +16,8 @@ use trace::trace::{Cell, Instance};
 #[derive(Clone, Debug)]
 pub(super) enum Make {
     Dup,
+    /// Without waiting: the number of the new communicator, if that is known, and of the request.
+    Idup(Option<Cell>, Cell),
     Split {
         color: Cell,
         key: Cell,
@@ -41,6 +43,12 @@ pub(super) fn making(call: &Arguments, name: &str) -> Result<Option<Operation>, 
     let among = |made: &str| Ok::<_, Refused>(call.made(made)?.map_or(Make::Nothing, Make::Among));
     let (parent, how) = match name {
         "Comm_dup" | "Comm_dup_with_info" => ("comm", Make::Dup),
+        "Comm_idup" | "Comm_idup_with_info" => {
+            // Where the trace cannot tell which communicator it makes, whoever uses that one is refused.
+            let made = call.made("newcomm").ok().flatten();
+            let request = request(call)?.ok_or("its request is not in the trace")?;
+            ("comm", Make::Idup(made, request))
+        }
         "Comm_split" => ("comm", Make::Split { color: call.known("color")?, key: call.known("key")? }),
         "Comm_split_type" | "Comm_create" => ("comm", among("newcomm")?),
         "Comm_create_group" | "Comm_create_from_group" => {
@@ -112,6 +120,16 @@ impl Replay<'_> {
         };
         let neighborhood = match how {
             Make::Dup => return Ok(Call::Dup(parent)),
+            Make::Idup(made, request) => {
+                let number = made.map(|made| u32::try_from(self.number(cursor, made)).unwrap_or(0));
+                if let Some(number) =
+                    number.filter(|&made| !(1..=self.trace.comms.len()).contains(&(made as usize)))
+                {
+                    return Err(format!("the trace does not say who is in comm#{number}").into());
+                }
+                let made = number.map(|number| number + Call::SELF);
+                return Ok(Call::Idup(parent, made, self.slot(cursor, *request)));
+            }
             Make::Split { color, key } => return Ok(Call::Split(parent, number(*color), number(*key))),
             Make::Nothing => return Ok(Call::Split(parent, UNDEFINED, 0)),
             Make::Among(cell) => {

@@ -278,9 +278,7 @@ impl<'a> Rank<'a> {
                 self.persistent.insert(slot, of);
             }
             Call::Idup(..) => {
-                return Err("a communicator that is made without waiting has no event of its own"
-                    .to_owned()
-                    .into());
+                return Err("a communicator that is made without waiting has no event of its own".to_owned());
             }
             Call::Dup(parent) => self.make(parent, true)?,
             Call::Split(parent, color, _) => self.make(parent, color != UNDEFINED)?,

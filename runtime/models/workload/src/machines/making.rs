@@ -17,10 +17,17 @@ const UNMADE: usize = usize::MAX;
 /// A handle of none: the number is that of a communicator which `MPI_Comm_idup` makes.
 const COPIED: usize = usize::MAX - 1;
 
-/// Communicators that ranks copy without waiting: for each rank the numbers, and where MPI stores the handles.
-// In boxes, which stay where they are.
+/// A communicator that is copied without waiting.
+struct UnfinishedCopy {
+    /// The rank's number for it, if that is used.
+    number: Option<u32>,
+    /// The place where MPI stores its handle, in a box that stays where it is.
+    handle: Box<usize>,
+}
+
+/// Communicators that ranks copy without waiting, by rank.
 #[derive(Default)]
-pub(super) struct Copies(FxHashMap<u32, Vec<(Option<u32>, Box<usize>)>>);
+pub(super) struct Copies(FxHashMap<u32, Vec<UnfinishedCopy>>);
 
 /// Gives a communicator the least number that none has.
 fn number(made: &mut Vec<usize>, comm: usize) {
@@ -50,7 +57,7 @@ impl<W: Workload> Machines<'_, W> {
             }
             known[place] = COPIED;
         }
-        self.copies.0.entry(rank).or_default().push((copy, handle));
+        self.copies.0.entry(rank).or_default().push(UnfinishedCopy { number: copy, handle });
         self.open(rank, request, made)
     }
 
@@ -64,10 +71,10 @@ impl<W: Workload> Machines<'_, W> {
     fn end_own_copies(&mut self, rank: u32) -> bool {
         let Some(copies) = self.copies.0.get_mut(&rank) else { return false };
         let known = self.machines[rank as usize].comms.get_or_insert_default();
-        copies.retain(|(copy, handle)| {
+        copies.retain(|UnfinishedCopy { number, handle }| {
             let is_made = **handle != COMM_NULL;
-            if is_made && let Some(copy) = copy {
-                known[*copy as usize - 2] = **handle;
+            if is_made && let Some(number) = number {
+                known[*number as usize - 2] = **handle;
             }
             !is_made
         });

@@ -12,6 +12,8 @@ mod drawing;
 mod language;
 #[path = "common/prose.rs"]
 mod prose;
+#[path = "structure/routers.rs"]
+mod routers;
 #[path = "structure/topologies.rs"]
 mod topologies;
 

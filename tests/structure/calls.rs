@@ -296,7 +296,7 @@ const LARGEST: &[(&str, usize)] = &[
     ("runtime/core/p2p/src", 3),
     ("runtime/chapters/collective/src", 0),
     ("runtime/chapters/rma/src", 3),
-    ("runtime/core/network/src/packet/shard", 4),
+    ("runtime/core/network/src/packet/shard", 3),
     ("runtime/chapters/file/src", 4),
     ("runtime/core/mpi/src", 3),
     ("cabi", 3),

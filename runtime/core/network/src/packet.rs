@@ -1,7 +1,7 @@
 //! The packet level: messages cut into packets that move through routers with buffers, credits and virtual
 //! channels.
 //!
-//! `parse` reads a specification, `PacketSpec::build` makes a network for ranks; the module `traffic` drives
+//! `parse` reads a specification, `Machine::build` makes a network for ranks; the module `traffic` drives
 //! one by synthetic patterns, on several threads. The model is described in `docs/reference/packets.md`.
 //!
 //! One event is enough for each router that a packet passes without waiting. When its head can be routed, the
@@ -38,7 +38,7 @@ pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::PacketFabric;
 pub(crate) use flow::{FlowNetwork, Paths, Route};
 pub use histogram::OctaveHistogram;
-pub use network::PacketNetwork;
+pub(crate) use network::packet_network;
 pub use over_time::LinkSeries;
 pub use report::{
     BusyLink, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport,

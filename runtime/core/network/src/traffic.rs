@@ -15,7 +15,7 @@ use crate::message::{Endpoint, Message};
 use crate::model::Shared;
 use crate::packet::report::each_link;
 use crate::packet::run::{Progress, Stopped, run as run_shards, thread_seconds};
-use crate::packet::shard::{Feed, Shard, ShardAssignment, build};
+use crate::packet::shard::{Feed, Router, RouterVisitor, Shard, ShardAssignment, build, with_router};
 use crate::packet::{FlowNetwork, PacketFabric, PacketSpec, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::{Span, Time};
@@ -258,24 +258,8 @@ impl TrafficRun {
         }
         let started = Instant::now();
         let prepared = self.prepare()?;
-        let fabric = &prepared.fabric;
-        let threads = self.threads.min(fabric.topology.routers());
-        let partition = ShardAssignment::new(fabric, threads);
-        let mut shards = self.shards(&prepared, &partition)?;
-        let built = Instant::now();
-        let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
-        let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
-        let mut statistics = prepared.statistics.clone();
-        shards.iter().for_each(|shard| statistics.merge(&shard.statistics));
-        let each_link = each_link(&shards, statistics.total().last_arrival);
-        let messages_left_out =
-            shards.iter().filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum();
-        Ok(TrafficReport::new(
-            self,
-            &prepared,
-            TrafficResults { statistics, each_link, messages_left_out },
-            host,
-        ))
+        let switching = &prepared.fabric.switching;
+        with_router(switching, PacketRun { traffic: self, prepared: &prepared, started, progress })
     }
 
     /// Runs it at the flow level, on one thread.
@@ -327,16 +311,16 @@ impl TrafficRun {
 
     /// Builds the shards with their traffic. Each is built by a thread of its own, so that no two have small
     /// things side by side in memory: what one processor writes others would wait for.
-    fn shards(&self, prepared: &Prepared, partition: &ShardAssignment) -> Result<Vec<Shard>, String> {
+    fn shards<R: Router>(&self, prepared: &Prepared, partition: &ShardAssignment) -> Vec<Shard<R>> {
         let shard = |me: usize| {
             let mut shard =
                 build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
             shard.feed = Some(Box::new(Generator::new(self, prepared, &partition.endpoints[me])));
-            Ok(shard)
+            shard
         };
         let count = partition.endpoints.len();
         if count == 1 {
-            return Ok(vec![shard(0)?]);
+            return vec![shard(0)];
         }
         std::thread::scope(|scope| {
             let builders: Vec<_> = (0..count).map(|me| scope.spawn(move || shard(me))).collect();
@@ -353,6 +337,40 @@ impl TrafficRun {
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         let events = f64::from(endpoints.max(1)) * 6.0 / prepared.interval.max(1.0);
         (20.0 / events.max(1e-9)).log2().clamp(6.0, 18.0) as u32
+    }
+}
+
+/// A run at the packet level, for each kind of router.
+struct PacketRun<'a> {
+    traffic: &'a TrafficRun,
+    prepared: &'a Prepared,
+    started: Instant,
+    progress: Progress<'a>,
+}
+
+impl RouterVisitor for PacketRun<'_> {
+    type Output = Result<TrafficReport, TrafficError>;
+
+    fn visit<R: Router>(self) -> Self::Output {
+        let PacketRun { traffic, prepared, started, progress } = self;
+        let fabric = &prepared.fabric;
+        let threads = traffic.threads.min(fabric.topology.routers());
+        let partition = ShardAssignment::new(fabric, threads);
+        let mut shards = traffic.shards::<R>(prepared, &partition);
+        let built = Instant::now();
+        let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
+        let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
+        let mut statistics = prepared.statistics.clone();
+        shards.iter().for_each(|shard| statistics.merge(&shard.statistics));
+        let each_link = each_link(&shards, statistics.total().last_arrival);
+        let messages_left_out =
+            shards.iter().filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum();
+        Ok(TrafficReport::new(
+            traffic,
+            prepared,
+            TrafficResults { statistics, each_link, messages_left_out },
+            host,
+        ))
     }
 }
 

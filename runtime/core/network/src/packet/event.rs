@@ -10,10 +10,11 @@ pub(crate) enum EventKind {
     Credit = 0,
     /// A packet `load` can be routed; it came in at port `place`.
     Arrive = 1,
-    /// The next packet of virtual channel `load` of the input at port `place` may ask for an output.
+    /// The next packet of virtual channel `load` of the input at port `place` may request an output. With
+    /// wormhole switching a flit arrives there.
     Head = 2,
-    /// The router whose first port is `place` matches inputs and outputs.
-    Match = 3,
+    /// The clock of the router whose first port is `place`, or of the interface `place`, ticks.
+    Cycle = 3,
     /// Port `place` may be able to send something that waits.
     Grant = 4,
     /// The first of the messages that waited for their time is handed to the interface `place`.
@@ -52,7 +53,7 @@ impl PacketEvent {
             0 => EventKind::Credit,
             1 => EventKind::Arrive,
             2 => EventKind::Head,
-            3 => EventKind::Match,
+            3 => EventKind::Cycle,
             4 => EventKind::Grant,
             5 => EventKind::Inject,
             _ => EventKind::Deliver,

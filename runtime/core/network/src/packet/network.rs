@@ -3,7 +3,7 @@
 use super::fabric::PacketFabric;
 use super::over_time::LinkSeries;
 use super::report::{NetworkReport, each_link};
-use super::shard::{Pending, Shard, ShardAssignment, build};
+use super::shard::{Pending, Router, RouterVisitor, Shard, ShardAssignment, build, with_router};
 use super::slab::NONE;
 use super::statistics::Statistics;
 use crate::message::{Delivered, Endpoint, Message};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// its class and flow), and is cut into packets as they leave. Flows take turns, a packet each, unless the
 /// specification has `nicq=fifo`. It is delivered when the last of its packets has arrived whole. A message
 /// to the endpoint itself goes to the router and back like any other.
-pub struct PacketNetwork {
-    shard: Shard,
+struct PacketNetwork<R> {
+    shard: Shard<R>,
     fabric: Arc<PacketFabric>,
     next: Option<Time>,
     /// Time up to which the network is simulated.
@@ -30,8 +30,25 @@ pub struct PacketNetwork {
     is_over: bool,
 }
 
-impl PacketNetwork {
-    pub(crate) fn new(fabric: Arc<PacketFabric>) -> PacketNetwork {
+/// Returns a network of the routers that `fabric` has.
+pub(crate) fn packet_network(fabric: Arc<PacketFabric>) -> Box<dyn Interfaces + Send> {
+    /// Builds the network for a kind of router.
+    struct NetworkBuilder(Arc<PacketFabric>);
+
+    impl RouterVisitor for NetworkBuilder {
+        type Output = Box<dyn Interfaces + Send>;
+
+        fn visit<R: Router>(self) -> Self::Output {
+            Box::new(PacketNetwork::<R>::new(self.0))
+        }
+    }
+
+    let switching = &fabric.clone().switching;
+    with_router(switching, NetworkBuilder(fabric))
+}
+
+impl<R: Router> PacketNetwork<R> {
+    fn new(fabric: Arc<PacketFabric>) -> PacketNetwork<R> {
         let partition = ShardAssignment::new(&fabric, 1);
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
@@ -46,16 +63,6 @@ impl PacketNetwork {
         }
     }
 
-    /// Returns what it is, for summaries.
-    pub fn describe(&self) -> String {
-        format!("{}, routing {}", self.fabric.topology.describe(), self.fabric.routing.name())
-    }
-
-    /// Latency and hops of all packets so far.
-    pub fn statistics(&self) -> &Statistics {
-        &self.shard.statistics
-    }
-
     fn look_ahead(&mut self) {
         let next = Time::from_ps(self.shard.next());
         self.is_over = next > self.last && next != Time::MAX;
@@ -63,7 +70,7 @@ impl PacketNetwork {
     }
 }
 
-impl Interfaces for PacketNetwork {
+impl<R: Router> Interfaces for PacketNetwork<R> {
     fn send_of_pair(&mut self, at: Time, message: &Message, pair: u64) {
         debug_assert!(
             at >= self.reached,
@@ -96,7 +103,7 @@ impl Interfaces for PacketNetwork {
     }
 }
 
-impl Shared for PacketNetwork {
+impl<R: Router> Shared for PacketNetwork<R> {
     fn stuck(&self) -> Option<String> {
         if self.next.is_some() || self.shard.inside() == 0 {
             return None;
@@ -132,7 +139,9 @@ impl Shared for PacketNetwork {
     }
 
     fn series(&self, end: Time) -> Option<LinkSeries> {
-        self.shard.series(end.as_ps())
+        let over_time = self.shard.over_time()?;
+        let links = each_link(std::slice::from_ref(&self.shard), end.as_ps()).len();
+        Some(over_time.series(links, end.as_ps()))
     }
 
     fn report(&self, end: Time) -> NetworkReport {

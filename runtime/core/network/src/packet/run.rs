@@ -1,7 +1,7 @@
 //! Shards on threads: conservative windows of the network's lookahead, idle ones skipped.
 
 use super::port::NEVER;
-use super::shard::{Mail, Shard};
+use super::shard::{Mail, Router, Shard};
 use engine::SpinBarrier;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +20,8 @@ pub(crate) enum Stopped {
 
 /// Runs all shards until nothing happens any more at or before `last`. `lookahead` is in picoseconds. The
 /// answer is the processor seconds of the busiest thread (0 if the host does not tell).
-pub(crate) fn run(
-    shards: &mut [Shard],
+pub(crate) fn run<R: Router>(
+    shards: &mut [Shard<R>],
     lookahead: u64,
     last: u64,
     progress: Progress<'_>,
@@ -73,7 +73,7 @@ struct Half {
     mail: Vec<Mutex<Mail>>,
 }
 
-fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progress<'_>) -> f64 {
+fn run_threads<R: Router>(shards: &mut [Shard<R>], lookahead: u64, last: u64, progress: Progress<'_>) -> f64 {
     let count = shards.len();
     let half = || Half {
         next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
@@ -89,7 +89,7 @@ fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progre
     })
 }
 
-fn work(shard: &mut Shard, shared: &WindowBarrier, progress: Progress<'_>) -> f64 {
+fn work<R: Router>(shard: &mut Shard<R>, shared: &WindowBarrier, progress: Progress<'_>) -> f64 {
     let started = thread_seconds();
     // A thread that panics would leave the others at the barrier for ever.
     let _guard = AbortOnPanic;
@@ -115,7 +115,7 @@ fn work(shard: &mut Shard, shared: &WindowBarrier, progress: Progress<'_>) -> f6
 }
 
 /// Posts what a shard has to tell; the answer is the earliest time in it.
-fn post(shard: &mut Shard, half: &Half) -> u64 {
+fn post<R: Router>(shard: &mut Shard<R>, half: &Half) -> u64 {
     let count = half.next.len();
     shard.send_off();
     for other in 0..count {
@@ -128,7 +128,7 @@ fn post(shard: &mut Shard, half: &Half) -> u64 {
 }
 
 /// Takes in what others have posted.
-fn collect(shard: &mut Shard, half: &Half) {
+fn collect<R: Router>(shard: &mut Shard<R>, half: &Half) {
     let count = half.next.len();
     for other in 0..count {
         let mut mail = half.mail[other * count + shard.me].lock().unwrap_or_else(|e| e.into_inner());
@@ -147,7 +147,7 @@ impl Drop for AbortOnPanic {
 }
 
 /// Says that what is under way would arrive after the end of virtual time.
-pub(crate) fn end_of_time(shards: &[Shard]) -> String {
+pub(crate) fn end_of_time<R: Router>(shards: &[Shard<R>]) -> String {
     let inside: usize = shards.iter().map(Shard::inside).sum();
     format!(
         "virtual time ends at 2^64 picoseconds (213 days), and {inside} packets and messages are still under \
@@ -156,7 +156,7 @@ pub(crate) fn end_of_time(shards: &[Shard]) -> String {
 }
 
 /// Says where packets wait though nothing will happen any more.
-pub(crate) fn deadlock(shards: &[Shard]) -> String {
+pub(crate) fn deadlock<R: Router>(shards: &[Shard<R>]) -> String {
     let inside: usize = shards.iter().map(Shard::inside).sum();
     let mut places = Vec::new();
     for shard in shards {

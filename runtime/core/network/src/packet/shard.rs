@@ -3,23 +3,22 @@
 mod arbitrate;
 mod build;
 mod cross;
-mod fifo;
 mod flows;
 mod forward;
-mod heads;
 mod incoming;
 mod inject;
-mod islip;
+mod link_times;
+mod packet_switch;
 mod prefetch;
-mod wormhole;
+mod router;
 
 use super::arriving::Arriving;
 use super::event::{EventKind, PacketEvent};
 use super::fabric::PacketFabric;
 use super::load::Ports;
-use super::over_time::{LinkSeries, OverTime};
+use super::over_time::OverTime;
 use super::pages::Pages;
-use super::port::{Fifo, Flag, NEVER, Packet, Requester, UPSTREAM_REMOTE, VcCredits};
+use super::port::{Flag, NEVER, Packet, UPSTREAM_REMOTE, VcCredits};
 use super::runs::RunLengths;
 use super::slab::{LargePageSlab, NONE};
 use super::statistics::Statistics;
@@ -29,14 +28,11 @@ use bytemuck::{Pod, Zeroable};
 use engine::{Time, TimingWheel};
 use std::sync::Arc;
 
-use flows::{FlowQueue, FlowSlots};
-use forward::LinkTimes;
-use islip::Matching;
-use wormhole::Wormhole;
-
 pub(crate) use build::{ShardAssignment, build};
 pub(crate) use cross::Mail;
 use cross::{LEAVING, SharedPlaces};
+use flows::{FlowQueue, FlowSlots};
+pub(crate) use router::{Router, RouterVisitor, with_router};
 
 /// A message an interface has not sent whole yet, or that waits for its last packet.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
@@ -100,40 +96,16 @@ pub(super) const CACHED_PORTS: usize = 16384;
 /// Rules of a shard that no event changes.
 #[derive(Clone, Copy)]
 struct ShardRules {
-    store_and_forward: bool,
     /// `true` if it exceeds the processor's second-level cache, so that looking ahead pays.
     is_large: bool,
     /// `true` if a packet's way out of the next router is known when it sets off.
     routes_early: bool,
-    /// One virtual channel and no limit of the crossbar, which is decided quickly.
-    plain: bool,
-    /// `true` if outputs have queues: not with classes or a limited crossbar, where the link's turn is
-    /// decided when it is free.
-    takes_ahead: bool,
     /// Time between a packet's arrival at a router and its routing, in picoseconds.
     router_delay: u64,
     /// `true` if interfaces serve flows in turn.
     round_robin: bool,
-    /// Time from a packet's leaving until the next of its queue asks for an output, in picoseconds.
-    turnaround: u64,
     /// `true` if there is no other shard.
     alone: bool,
-}
-
-/// State by which outputs choose among inputs and classes.
-struct Arbitration {
-    /// Rings of classes 1 and up of each port.
-    more_rings: Vec<u32>,
-    /// Bytes over weight that each class of each port has sent, with weighted classes.
-    served: Vec<u64>,
-    /// When each input is free, with a crossbar of one packet an input.
-    input_busy: Vec<u64>,
-    /// Virtual channels of each input, if they have one queue each, and when the next of a queue follows.
-    fifos: Vec<Fifo>,
-    /// Cycles in which inputs and outputs are matched, if they are.
-    matching: Option<Matching>,
-    /// With wormhole switching, whose events are `Match` for a step and `Head` for a flit.
-    wormhole: Option<Box<Wormhole>>,
 }
 
 /// Messages to and from other shards.
@@ -153,19 +125,17 @@ pub(crate) struct ShardBorder {
 
 /// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
 #[repr(align(128))]
-pub(crate) struct Shard {
+pub(crate) struct Shard<R> {
     pub(crate) fabric: Arc<PacketFabric>,
     pub(crate) me: usize,
     wheel: TimingWheel<PacketEvent>,
     pub(crate) at: Ports,
     carried: Carried,
     rules: ShardRules,
-    arbitration: Arbitration,
+    /// State of the routers, as their kind needs it.
+    router: R,
     pub(crate) border: ShardBorder,
-    /// Times of each kind of link.
-    times: Vec<LinkTimes>,
     packets: LargePageSlab<Packet>,
-    requesters: LargePageSlab<Requester>,
     messages: LargePageSlab<Pending>,
     /// The messages that wait in each interface, of each class.
     queues: Pages<FlowQueue>,
@@ -189,7 +159,7 @@ pub(crate) struct Shard {
     clock: u64,
 }
 
-impl Shard {
+impl<R: Router> Shard<R> {
     /// Returns when something happens next.
     pub(crate) fn next(&mut self) -> u64 {
         let feed = self.feed.as_ref().map_or(NEVER, |feed| feed.next());
@@ -230,25 +200,22 @@ impl Shard {
             self.events += 1;
             self.clock = event.time;
             if self.rules.is_large {
-                self.prefetch();
+                R::prefetch(self);
             }
             if self.border.leaving >= LEAVING {
                 self.send_off();
             }
             match event.kind() {
-                EventKind::Arrive => self.arrive(event.place(), event.load(), event.time),
-                EventKind::Head => self.follow(event.place(), event.load(), event.time),
-                EventKind::Match if self.arbitration.wormhole.is_some() => {
-                    self.step(event.place(), event.time)
-                }
-                EventKind::Match => self.match_all(event.place(), event.time),
-                EventKind::Grant => self.wake(event.place(), event.time),
+                EventKind::Arrive => R::arrive(self, event.place(), event.load(), event.time),
+                EventKind::Head => R::head(self, event.place(), event.load(), event.time),
+                EventKind::Cycle => R::cycle(self, event.place(), event.time),
+                EventKind::Grant => R::grant(self, event.place(), event.time),
                 EventKind::Credit => {
                     let (port, lane, bytes) = (event.place(), event.load() >> 24, event.load() & 0xff_ffff);
                     self.lane_mut(port, lane).give(bytes);
                     // Served after the arrivals of this instant, as with a noted credit.
                     if !self.nobody_waits(port) {
-                        self.schedule(port, event.time.max(self.at.ports[port].busy));
+                        R::schedule(self, port, event.time.max(self.at.ports[port].busy));
                     }
                 }
                 EventKind::Inject => self.inject(event.place(), event.time),
@@ -304,15 +271,9 @@ impl Shard {
         (0..self.fabric.switching.lanes).map(move |lane| self.lane(port, lane).low())
     }
 
-    /// Returns the ports at which something waits, for the report of a deadlock.
+    /// Returns the ports at which something waits, and its bytes, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
-        if let Some(wormhole) = &self.arbitration.wormhole {
-            return wormhole.waiting(self.fabric.switching.lanes);
-        }
-        (0..self.at.ports.len())
-            .map(|port| (port, self.queued(port)))
-            .filter(|&(_, queued)| queued > 0)
-            .collect()
+        R::waiting(self)
     }
 
     /// Returns what the link behind `port` and the buffer at its end were used for.
@@ -325,10 +286,9 @@ impl Shard {
         self.carried.over_time.get_or_insert_with(|| Box::new(OverTime::new(self.at.ports.len() as usize)));
     }
 
-    /// Returns how busy links were when, up to `end`; `None` if nobody wanted to know.
-    pub(crate) fn series(&self, end: u64) -> Option<LinkSeries> {
-        let over_time = self.carried.over_time.as_ref()?;
-        Some(over_time.series(super::report::each_link(std::slice::from_ref(self), end).len(), end))
+    /// Returns how busy links were when; `None` if that was not to be kept.
+    pub(crate) fn over_time(&self) -> Option<&OverTime> {
+        self.carried.over_time.as_deref()
     }
 
     /// Returns the kind of the link behind `port`.
@@ -341,29 +301,6 @@ impl Shard {
         self.wheel.push(PacketEvent::new(time, kind, place, load));
     }
 
-    /// Returns a ring of requesters of a port.
-    #[inline]
-    fn ring(&self, port: u32, class: u8) -> u32 {
-        if class != 0 {
-            return self.arbitration.more_rings[self.more_ring(port, class)];
-        }
-        let waits = self.at.ports[port].waits();
-        if waits == NONE { NONE } else { self.at.waits[waits].ring }
-    }
-    /// Something must wait at the port.
-    #[inline]
-    fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
-        if class == 0 {
-            self.at.waits[self.at.ports[port].waits()].ring = ring;
-        } else {
-            let index = self.more_ring(port, class);
-            self.arbitration.more_rings[index] = ring;
-        }
-    }
-    #[inline]
-    fn more_ring(&self, port: u32, class: u8) -> usize {
-        port as usize * (self.fabric.switching.classes.count() as usize - 1) + class as usize - 1
-    }
     #[inline]
     fn nobody_waits(&self, port: u32) -> bool {
         self.queued(port) == 0
@@ -373,16 +310,6 @@ impl Shard {
     fn queued(&self, port: u32) -> u32 {
         let waits = self.at.ports[port].waits();
         if waits == NONE { 0 } else { self.at.waits[waits].queued }
-    }
-    /// Forgets a port's `Waits` once nothing waits and no `Grant` is to come.
-    #[inline]
-    fn settle(&mut self, port: u32) {
-        let port = &mut self.at.ports[port];
-        let place = port.waits();
-        if place != NONE && self.at.waits[place].queued == 0 && self.at.waits[place].wake == NEVER {
-            self.at.waits.remove(place);
-            port.set_waits(NONE);
-        }
     }
     #[inline]
     fn is_interface(&self, port: u32) -> bool {

@@ -8,7 +8,7 @@ use super::failures::{DegradedTopology, Failures};
 use super::flow::{FlowNetwork, FlowOptions};
 use super::routing::Routing;
 use super::statistics::Statistics;
-use super::{PacketNetwork, routing};
+use super::{packet_network, routing};
 use crate::bandwidth::Bandwidth;
 use crate::by_size::BySize;
 use crate::divisor::Divisor;
@@ -132,14 +132,8 @@ impl PacketSpec {
         let fabric = self.fabric_for(ranks)?;
         Ok(match self.is_of_flows() {
             true => Box::new(FlowNetwork::over(&fabric, Statistics::of_flows())),
-            false => Box::new(PacketNetwork::new(fabric)),
+            false => packet_network(fabric),
         })
-    }
-
-    /// Builds the network of packets for `ranks` endpoints or more. The error says what is impossible, or how
-    /// much memory it would need.
-    pub fn build(&self, ranks: u64) -> Result<PacketNetwork, MachineError> {
-        self.fabric_for(ranks).map(PacketNetwork::new)
     }
 
     /// Returns the network without its state, with room for `ranks` endpoints.

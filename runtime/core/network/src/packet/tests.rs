@@ -14,7 +14,8 @@ mod whole_messages;
 mod wormhole;
 mod zero_load;
 
-use super::{PacketNetwork, parse};
+use super::{packet_network, parse};
+use crate::model::Interfaces;
 use crate::topology::{Cabling, Neighbor};
 
 /// A small network of every kind, without routing.
@@ -48,8 +49,8 @@ pub(super) fn routings(network: &str) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn network(spec: &str) -> PacketNetwork {
-    PacketNetwork::new(parse(spec).unwrap().fabric(Some(1)).unwrap().into())
+pub(super) fn network(spec: &str) -> Box<dyn Interfaces + Send> {
+    packet_network(parse(spec).unwrap().fabric(Some(1)).unwrap().into())
 }
 
 /// Links between routers on a shortest path, by breadth-first search over `neighbor`.

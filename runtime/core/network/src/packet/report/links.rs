@@ -1,7 +1,7 @@
 //! What each direction of each cable did.
 
 use crate::packet::fabric::PacketFabric;
-use crate::packet::shard::Shard;
+use crate::packet::shard::{Router, Shard};
 use crate::topology::Neighbor;
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
@@ -125,7 +125,7 @@ pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String
 
 /// Returns every direction of every cable, in the order of routers and ports, then endpoints; shares of
 /// `duration` picoseconds.
-pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
+pub(crate) fn each_link<R: Router>(shards: &[Shard<R>], duration: u64) -> Vec<LinkReport> {
     let Some(shard) = shards.first() else { return Vec::new() };
     let fabric = &shard.fabric;
     let buffers = f64::from(fabric.switching.buffer);

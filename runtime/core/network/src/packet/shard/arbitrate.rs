@@ -1,18 +1,19 @@
 //! Who is next on a link: requesters in turn, classes by priority, only with credit.
 
 use super::Shard;
+use super::packet_switch::{PacketSwitch, Queueing};
 use crate::packet::event::EventKind;
 use crate::packet::fabric::Classes;
 use crate::packet::port::{NEVER, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
 
-impl Shard {
+impl<Q: Queueing> Shard<PacketSwitch<Q>> {
     /// Returns the virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a
     /// credit comes).
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
-        if !self.arbitration.input_busy.is_empty() && packet.upstream != NONE {
-            let free_at = self.arbitration.input_busy[self.input_of(packet.upstream) as usize];
+        if packet.upstream != NONE {
+            let free_at = Q::input_free_at(self, packet.upstream);
             if free_at > now {
                 return Err(free_at);
             }
@@ -61,8 +62,8 @@ impl Shard {
     /// Queues a packet at an output, and serves the output if its link is free.
     pub(super) fn wait(&mut self, output: u32, index: u32, now: u64) {
         self.enqueue(output, index);
-        if self.is_matched(output) {
-            self.schedule_match(output, now);
+        if self.is_in_cycles(output) {
+            Q::schedule_cycle(self, output, now);
             return;
         }
         let busy = self.at.ports[output].busy;
@@ -74,13 +75,7 @@ impl Shard {
         let packet = &mut self.packets[index];
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
-        // Packets that go on in a ring must not wait behind some that would enter it.
-        let channel = if self.arbitration.fifos.is_empty() {
-            u64::from(packet.bubble.is_set()) << 8 | u64::from(packet.lanes[0])
-        } else {
-            u64::from(packet.lane)
-        };
-        let key = (u64::from(packet.upstream) << 16) | channel;
+        let key = (u64::from(packet.upstream) << 16) | self.router.queueing.queue_of(packet);
         let port = &mut self.at.ports[output];
         if port.waits() == NONE {
             port.set_waits(self.at.waits.insert(Waits { wake: NEVER, ring: NONE, queued: 0 }));
@@ -89,14 +84,14 @@ impl Shard {
         let last = self.ring(output, class);
         if last == NONE {
             self.activate(output, class);
-            let fresh = self.requesters.insert(Requester::new(key, index, NONE));
-            self.requesters[fresh].next = fresh;
+            let fresh = self.router.requesters.insert(Requester::new(key, index, NONE));
+            self.router.requesters[fresh].next = fresh;
             self.set_ring(output, class, fresh);
             return;
         }
         let mut at = last;
         loop {
-            let requester = &mut self.requesters[at];
+            let requester = &mut self.router.requesters[at];
             if requester.key == key {
                 let tail = std::mem::replace(&mut requester.tail, index);
                 self.packets[tail].next = index;
@@ -107,37 +102,43 @@ impl Shard {
                 break;
             }
         }
-        let first = self.requesters[last].next;
-        let fresh = self.requesters.insert(Requester::new(key, index, first));
-        self.requesters[last].next = fresh;
+        let first = self.router.requesters[last].next;
+        let fresh = self.router.requesters.insert(Requester::new(key, index, first));
+        self.router.requesters[last].next = fresh;
         self.set_ring(output, class, fresh);
     }
 
     /// A class without waiting packets gets one: it may not claim what it did not use while it was idle.
     fn activate(&mut self, output: u32, class: u8) {
-        if self.arbitration.served.is_empty() {
+        if self.router.served.is_empty() {
             return;
         }
         let count = self.fabric.switching.classes.count();
         let first = output as usize * count as usize;
         let least = (0..count)
             .filter(|&c| self.ring(output, c) != NONE)
-            .map(|c| self.arbitration.served[first + c as usize])
+            .map(|c| self.router.served[first + c as usize])
             .min();
         match least {
             Some(least) => {
-                self.arbitration.served[first + class as usize] =
-                    self.arbitration.served[first + class as usize].max(least)
+                self.router.served[first + class as usize] =
+                    self.router.served[first + class as usize].max(least)
             }
-            None => self.arbitration.served[first..first + count as usize].fill(0),
+            None => self.router.served[first..first + count as usize].fill(0),
         }
+    }
+
+    /// Returns `true` if `output` belongs to a router that works in cycles.
+    #[inline]
+    fn is_in_cycles(&self, output: u32) -> bool {
+        self.router.queueing.has_cycles() && !self.is_interface(output)
     }
 
     /// Makes sure that `output`, where something waits, is looked at by `at`.
     #[inline]
     pub(super) fn schedule(&mut self, output: u32, at: u64) {
-        if self.is_matched(output) {
-            self.schedule_match(output, at);
+        if self.is_in_cycles(output) {
+            Q::schedule_cycle(self, output, at);
             return;
         }
         let waits = &mut self.at.waits[self.at.ports[output].waits()];
@@ -175,7 +176,7 @@ impl Shard {
             Classes::Weighted(weights) => {
                 let first = output as usize * weights.len();
                 let mut order: Vec<u8> = (0..weights.len() as u8).collect();
-                order.sort_by_key(|&class| self.arbitration.served[first + class as usize]);
+                order.sort_by_key(|&class| self.router.served[first + class as usize]);
                 self.grant_first(output, order.into_iter(), now)
             }
         };
@@ -205,8 +206,8 @@ impl Shard {
         }
         let (mut before, mut earliest) = (last, NEVER);
         loop {
-            let at = self.requesters[before].next;
-            let index = self.requesters[at].head;
+            let at = self.router.requesters[before].next;
+            let index = self.router.requesters[at].head;
             match self.eligible(output, index, now) {
                 Ok(lane) => {
                     self.serve(output, class, before, at, lane, now);
@@ -223,39 +224,76 @@ impl Shard {
 
     /// Sends the first packet of requester `at`, which then is last in turn.
     pub(super) fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
-        let index = self.requesters[at].head;
+        let index = self.router.requesters[at].head;
         let (size, mut next) = (self.packets[index].size, self.packets[index].next);
         let mut fresh = 0;
         // The next packet of an interface takes the place of this one. With weights its class begins to wait
         // anew.
-        let refills = self.is_interface(output) && self.arbitration.served.is_empty();
+        let refills = self.is_interface(output) && self.router.served.is_empty();
         if refills && let Some(cut) = self.cut(output, class, now) {
             (next, fresh) = (cut, self.packets[cut].size);
         }
         let waits = &mut self.at.waits[self.at.ports[output].waits()];
         waits.queued = waits.queued + fresh - size;
         if next != NONE {
-            let requester = &mut self.requesters[at];
+            let requester = &mut self.router.requesters[at];
             requester.head = next;
             if fresh != 0 {
                 requester.tail = next;
             }
             self.set_ring(output, class, at);
         } else {
-            let after = self.requesters[at].next;
-            self.requesters[before].next = after;
+            let after = self.router.requesters[at].next;
+            self.router.requesters[before].next = after;
             self.set_ring(output, class, if before == at { NONE } else { before });
-            self.requesters.remove(at);
+            self.router.requesters.remove(at);
         }
         if let Classes::Weighted(weights) = &self.fabric.switching.classes {
             let weight = u64::from(weights[class as usize]);
-            self.arbitration.served[output as usize * weights.len() + class as usize] +=
+            self.router.served[output as usize * weights.len() + class as usize] +=
                 u64::from(size) * 1000 / weight;
         }
         self.settle(output);
         self.transmit(output, index, lane, now);
         if !refills && self.is_interface(output) {
             self.refill(output, class, now);
+        }
+    }
+
+    /// Returns the last requester of a class that waits at a port; `NONE` if there is none.
+    #[inline]
+    pub(super) fn ring(&self, port: u32, class: u8) -> u32 {
+        if class != 0 {
+            return self.router.more_rings[self.more_ring(port, class)];
+        }
+        let waits = self.at.ports[port].waits();
+        if waits == NONE { NONE } else { self.at.waits[waits].ring }
+    }
+
+    /// Sets the last requester of a class. Something must wait at the port.
+    #[inline]
+    fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
+        if class == 0 {
+            self.at.waits[self.at.ports[port].waits()].ring = ring;
+        } else {
+            let index = self.more_ring(port, class);
+            self.router.more_rings[index] = ring;
+        }
+    }
+
+    #[inline]
+    fn more_ring(&self, port: u32, class: u8) -> usize {
+        port as usize * (self.fabric.switching.classes.count() as usize - 1) + class as usize - 1
+    }
+
+    /// Removes a port's `Waits` once nothing waits and no `Grant` is to come.
+    #[inline]
+    fn settle(&mut self, port: u32) {
+        let port = &mut self.at.ports[port];
+        let place = port.waits();
+        if place != NONE && self.at.waits[place].queued == 0 && self.at.waits[place].wake == NEVER {
+            self.at.waits.remove(place);
+            port.set_waits(NONE);
         }
     }
 }

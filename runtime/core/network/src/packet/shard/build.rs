@@ -2,15 +2,14 @@
 
 use super::cross::{Mail, SharedPlaces};
 use super::flows::{FlowQueue, FlowSlots};
-use super::islip::Matching;
-use super::wormhole::Wormhole;
-use super::{Arbitration, CACHED_PORTS, LinkTimes, Queue, Shard, ShardBorder, ShardRules};
+use super::router::{Router, ShardSize};
+use super::{CACHED_PORTS, Queue, Shard, ShardBorder, ShardRules};
 use crate::packet::arriving::Arriving;
 use crate::packet::event::{PLACES, PacketEvent};
-use crate::packet::fabric::{Classes, PacketFabric};
+use crate::packet::fabric::PacketFabric;
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
-use crate::packet::port::{Fifo, MAX_PORT_KINDS, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{MAX_PORT_KINDS, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::port_table::PortTable;
 use crate::packet::runs::RunLengths;
 use crate::packet::slab::{LargePageSlab, NONE};
@@ -78,13 +77,13 @@ impl ShardAssignment {
 }
 
 /// Builds a shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
-pub(crate) fn build(
+pub(crate) fn build<R: Router>(
     fabric: &Arc<PacketFabric>,
     partition: &ShardAssignment,
     me: usize,
     width: u32,
     statistics: &Statistics,
-) -> Shard {
+) -> Shard<R> {
     ShardBuilder { fabric, partition, me }.shard(width, statistics)
 }
 
@@ -104,7 +103,7 @@ struct ShardBuilder<'a> {
 }
 
 impl ShardBuilder<'_> {
-    fn shard(&self, width: u32, statistics: &Statistics) -> Shard {
+    fn shard<R: Router>(&self, width: u32, statistics: &Statistics) -> Shard<R> {
         let (fabric, partition, me) = (self.fabric, self.partition, self.me);
         let (routers, endpoints) = (&partition.routers[me], &partition.endpoints[me]);
         let stride = fabric.stride.divisor();
@@ -136,32 +135,14 @@ impl ShardBuilder<'_> {
             .map(|endpoints| endpoints.first().copied().unwrap_or(NONE))
             .collect();
         let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
-        let arbitration = Arbitration {
-            more_rings: vec![NONE; count * (classes - 1)],
-            served: vec![
-                0;
-                if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }
-            ],
-            input_busy: vec![0; if switching.crossbar { count } else { 0 }],
-            fifos: vec![
-                Fifo::EMPTY;
-                if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }
-            ],
-            matching: switching
-                .cycle
-                .map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
-            wormhole: switching.wormhole.as_ref().map(|worm| {
-                let counts = (routers.len(), first_interface as usize, endpoints.len());
-                Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
-            }),
+        let size = ShardSize {
+            routers: routers.len(),
+            ports: first_interface as usize,
+            interfaces: endpoints.len(),
         };
         let rules = ShardRules {
-            turnaround: switching.fifo.unwrap_or(0),
             is_large: count > CACHED_PORTS,
-            store_and_forward: switching.store_and_forward,
-            routes_early: !fabric.routing.looks_at_load() && switching.fifo.is_none(),
-            plain: switching.lanes == 1 && !switching.crossbar,
-            takes_ahead: classes == 1 && !switching.crossbar,
+            routes_early: !fabric.routing.looks_at_load() && R::routes_early(switching),
             router_delay: switching.router,
             round_robin: switching.round_robin,
             alone: partition.routers.len() == 1,
@@ -177,13 +158,11 @@ impl ShardBuilder<'_> {
         Shard {
             fabric: fabric.clone(),
             rules,
-            arbitration,
+            router: R::new(fabric, size),
             border,
             me,
             wheel: wheel(fabric, width),
-            times: vec![LinkTimes::UNKNOWN; fabric.links.len()],
             packets: LargePageSlab::with_capacity(endpoints.len()),
-            requesters: LargePageSlab::new(),
             messages: LargePageSlab::new(),
             queues: Pages::new(
                 endpoints.len() * classes,

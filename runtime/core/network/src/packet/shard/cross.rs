@@ -1,6 +1,6 @@
 //! What one shard tells another: packets that go on there, and credits that come back.
 
-use super::Shard;
+use super::{Router, Shard};
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
 use crate::topology::SharedRouters;
 
@@ -88,7 +88,7 @@ impl SharedPlaces {
     }
 }
 
-impl Shard {
+impl<R: Router> Shard<R> {
     /// Returns `true` if `port` belongs to a router that shards share, and lies in another shard.
     pub(crate) fn lies_elsewhere(&self, port: u32) -> bool {
         let (_, local) = self.fabric.stride.split(port);

@@ -4,7 +4,7 @@
 //! have one flow at a time: its messages are a list in the queue itself. A second flow moves both into a ring
 //! of slots, with a map from flows to slots. Every operation is O(1).
 
-use super::Shard;
+use super::{Router, Shard};
 use crate::packet::slab::{LargePageSlab, NONE};
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
@@ -74,7 +74,7 @@ impl FlowSlots {
     }
 }
 
-impl Shard {
+impl<R: Router> Shard<R> {
     /// Appends a message to a queue that is not empty.
     #[inline]
     pub(super) fn append_message(&mut self, queue: usize, index: u32) {

@@ -1,64 +1,14 @@
 //! A packet's way through a router: routing, the link, the credit back.
 
-use super::Shard;
+use super::link_times::LinkTimes;
+use super::packet_switch::{PacketSwitch, Queueing};
+use super::{Router, Shard};
 use crate::packet::event::{EventKind, PacketEvent};
-use crate::packet::fabric::PacketFabric;
 use crate::packet::load::{PortLoads, QueuedPacket};
 use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
-use crate::topology::LinkKind;
 use std::collections::VecDeque;
-
-/// Times and buffer bytes, on a kind of link, of a packet of the size seen last. Most packets of a run have
-/// one size.
-#[derive(Clone, Copy)]
-pub(super) struct LinkTimes {
-    size: u32,
-    /// Bytes of buffer it takes.
-    charge: u32,
-    /// Picoseconds for all of it, and for its first chunk.
-    whole: u64,
-    chunk: u64,
-    /// Picoseconds of flight, and until it can be routed at the next router.
-    flight: u64,
-    to_router: u64,
-    credit: u64,
-    /// Picoseconds of an output's full queue.
-    output: u64,
-}
-
-impl LinkTimes {
-    /// Fits no packet yet.
-    pub(super) const UNKNOWN: LinkTimes = LinkTimes {
-        size: u32::MAX,
-        charge: 0,
-        whole: 0,
-        chunk: 0,
-        flight: 0,
-        to_router: 0,
-        credit: 0,
-        output: 0,
-    };
-
-    #[cold]
-    fn of(fabric: &PacketFabric, kind: u8, size: u32) -> LinkTimes {
-        let switching = &fabric.switching;
-        let link: &LinkKind = &fabric.links[kind as usize];
-        let flight = link.latency.as_ps();
-        let chunk = if switching.store_and_forward { size } else { switching.chunk.min(size) };
-        LinkTimes {
-            size,
-            charge: switching.charge(size),
-            whole: link.time(size),
-            chunk: link.time(chunk),
-            flight,
-            to_router: flight + switching.router,
-            credit: fabric.credit[kind as usize],
-            output: if switching.output == 0 { 0 } else { link.time(switching.output) },
-        }
-    }
-}
 
 /// Notes what was put on a link, and forgets what is back.
 pub(super) fn note_flight(flights: &mut VecDeque<QueuedPacket>, flight: QueuedPacket, now: u64) {
@@ -68,51 +18,7 @@ pub(super) fn note_flight(flights: &mut VecDeque<QueuedPacket>, flight: QueuedPa
     flights.push_back(flight);
 }
 
-impl Shard {
-    /// The head of packet `index`, in by port `input`, can be routed now.
-    #[inline]
-    pub(super) fn arrive(&mut self, input: u32, index: u32, now: u64) {
-        if self.arbitration.fifos.is_empty() || self.is_first(input, index, now) {
-            self.forward(input, index, now);
-        }
-    }
-
-    /// Packet `index` asks for an output.
-    #[inline(always)]
-    pub(super) fn forward(&mut self, input: u32, index: u32, now: u64) {
-        if !self.rules.routes_early {
-            self.route(input, index, now);
-        }
-        let packet = &self.packets[index];
-        let output = packet.next;
-        // The routing promised this credit: another packet that comes in between must not get it.
-        if packet.reserved.is_set() {
-            self.arrive_reserved(output, index, now);
-            return;
-        }
-        let fabric = &*self.fabric;
-        let port = &self.at.ports[output];
-        if self.arbitration.matching.is_none()
-            && self.nobody_waits(output)
-            && (port.busy <= now
-                || self.rules.takes_ahead
-                    && port.busy - now <= self.times[self.kind_of(output) as usize].output)
-        {
-            if self.rules.plain {
-                let need = fabric.switching.charge(packet.size)
-                    + if packet.bubble.is_set() { fabric.switching.packet() } else { 0 };
-                if port.end() == TO_ENDPOINT || port.first_lane.has(need, now) {
-                    self.transmit(output, index, 0, now);
-                    return;
-                }
-            } else if let Ok(lane) = self.eligible(output, index, now) {
-                self.transmit(output, index, lane, now);
-                return;
-            }
-        }
-        self.wait(output, index, now);
-    }
-
+impl<R: Router> Shard<R> {
     /// Decides where packet `index`, in by port `input`, goes on: `next`, `lanes` and what else depends on
     /// the routing.
     #[inline]
@@ -135,12 +41,54 @@ impl Shard {
         packet.next = base + hop.port;
     }
 
+    /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.
+    #[inline(always)]
+    pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
+        let port = &mut self.at.ports[output];
+        self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
+        let (waits, when) = (port.waits() != NONE, at.max(port.busy));
+        let noted = if lane == 0 {
+            port.first_lane.note(bytes, at, now)
+        } else {
+            self.lane_mut(output, u32::from(lane)).note(bytes, at, now)
+        };
+        if !noted {
+            self.push(at, EventKind::Credit, output, u32::from(lane) << 24 | bytes);
+        }
+        // A credit is an event only where somebody waits for it or no note has room: else it costs a write.
+        if waits && !self.nobody_waits(output) {
+            R::schedule(self, output, when);
+        }
+    }
+}
+
+impl<Q: Queueing> Shard<PacketSwitch<Q>> {
+    /// Packet `index` asks for an output.
+    #[inline(always)]
+    pub(super) fn forward(&mut self, input: u32, index: u32, now: u64) {
+        if !self.rules.routes_early {
+            self.route(input, index, now);
+        }
+        let packet = &self.packets[index];
+        let output = packet.next;
+        // The routing promised this credit: another packet that comes in between must not get it.
+        if packet.reserved.is_set() {
+            self.arrive_reserved(output, index, now);
+            return;
+        }
+        if let Some(lane) = Q::lane_at_once(self, output, index, now) {
+            self.transmit(output, index, lane, now);
+            return;
+        }
+        self.wait(output, index, now);
+    }
+
     /// Goes on with a packet whose credit is taken at once.
     fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
         self.reserve(output, index, now);
         if self.at.ports[output].busy <= now
             && self.nobody_waits(output)
-            && self.arbitration.matching.is_none()
+            && !self.router.queueing.has_cycles()
             && let Ok(lane) = self.eligible(output, index, now)
         {
             self.transmit(output, index, lane, now);
@@ -170,7 +118,7 @@ impl Shard {
         let port = &mut self.at.ports[output];
         let packet = &mut self.packets[index];
         let size = packet.size;
-        let times = &mut self.times[link as usize];
+        let times = &mut self.router.times[link as usize];
         if times.size != size {
             *times = LinkTimes::of(&self.fabric, link, size);
         }
@@ -179,7 +127,7 @@ impl Shard {
         let start = port.busy.max(now);
         let mut end = start + whole;
         let mut head = start + chunk;
-        if !self.rules.store_and_forward && packet.upstream != NONE {
+        if !self.router.store_and_forward && packet.upstream != NONE {
             end = end.max(packet.tail + chunk);
         }
         port.busy = end;
@@ -189,7 +137,7 @@ impl Shard {
         let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
-            let passing = if self.rules.store_and_forward { whole } else { chunk };
+            let passing = if self.router.store_and_forward { whole } else { chunk };
             let back = end + to_router + passing + self.fabric.credit[link as usize];
             note_flight(flights, QueuedPacket { start, back, charge }, now);
         }
@@ -246,42 +194,18 @@ impl Shard {
         end: u64,
         now: u64,
     ) {
-        if !self.arbitration.input_busy.is_empty() {
-            let input = self.input_of(upstream);
-            self.arbitration.input_busy[input as usize] = end;
-            self.leave(input, lane, now);
-        }
+        Q::leave_input(self, upstream, lane, end, now);
         let held = end + self.rules.router_delay - since;
         if upstream & UPSTREAM_REMOTE != 0 {
             self.release_remote(upstream & !UPSTREAM_REMOTE, origin, lane, size, held, end);
             return;
         }
         let link = self.kind_of(upstream);
-        let times = &mut self.times[link as usize];
+        let times = &mut self.router.times[link as usize];
         if times.size != size {
             *times = LinkTimes::of(&self.fabric, link, size);
         }
         let (at, charge) = (end + times.credit, times.charge);
         self.credit(upstream, lane, charge, at, held, now);
-    }
-
-    /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.
-    #[inline(always)]
-    pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
-        let port = &mut self.at.ports[output];
-        self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
-        let (waits, when) = (port.waits() != NONE, at.max(port.busy));
-        let noted = if lane == 0 {
-            port.first_lane.note(bytes, at, now)
-        } else {
-            self.lane_mut(output, u32::from(lane)).note(bytes, at, now)
-        };
-        if !noted {
-            self.push(at, EventKind::Credit, output, u32::from(lane) << 24 | bytes);
-        }
-        // A credit is an event only where somebody waits for it or no note has room: else it costs a write.
-        if waits && !self.nobody_waits(output) {
-            self.schedule(output, when);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Mail of other shards, taken in.
 
-use super::Shard;
 use super::cross::Mail;
+use super::{Router, Shard};
 use crate::packet::event::{EventKind, PacketEvent};
 use crate::packet::port::UPSTREAM_REMOTE;
 use prefetch_index::prefetch_index;
@@ -11,7 +11,7 @@ const FIRST_AHEAD: usize = 16;
 /// Taking a credit in is short.
 const CREDITS_AHEAD: usize = 24;
 
-impl Shard {
+impl<R: Router> Shard<R> {
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, mail: &Mail) {
         for (index, packet) in mail.packets.iter().enumerate() {

@@ -1,39 +1,23 @@
 //! The interface of an endpoint: messages in, cut into packets as they leave, put together as they arrive.
 
 use super::flows::FlowQueue;
-use super::{Offer, Pending, Queue, Shard};
+use super::{Offer, Pending, Queue, Router, Shard};
 use crate::packet::event::EventKind;
 use crate::packet::port::{Flag, Packet};
 use crate::packet::slab::NONE;
 
-impl Shard {
-    /// Takes a message that enters the network at `offer.time`, which may lie ahead: nobody else uses an
-    /// interface, so that its packet can be put on the link already, if credit is certain.
+impl<R: Router> Shard<R> {
+    /// Takes a message that enters the network at `offer.time`, which may lie ahead.
     pub(super) fn offer(&mut self, offer: Offer) {
-        let port = self.first_interface + offer.interface;
-        let switching = &self.fabric.switching;
-        let source = self.endpoint_at(offer.interface);
-        let single = offer.bytes <= u64::from(switching.payload)
-            && switching.classes.count() == 1
-            && self.arbitration.wormhole.is_none();
-        // Where flows take turns, which packet is next is decided when the link is free.
-        let single = single && (!self.rules.round_robin || self.at.ports[port].busy <= offer.time);
-        if single && self.nobody_waits(port) && !self.at.ports[port].holds() {
-            let size = switching.wire(offer.bytes as u32);
-            let lanes = self.fabric.routing.injection(switching.lanes);
-            if let Ok(lane) = self.roomiest(port, size, false, lanes, offer.time) {
-                let packet = Packet::new(source, offer.destination, size, offer.time, offer.class);
-                let index = self.packets.insert(packet);
-                self.transmit(port, index, lane, offer.time);
-                return;
-            }
+        if R::sends_ahead(self, self.first_interface + offer.interface, &offer) {
+            return;
         }
         let message = Pending {
             created: offer.time,
             left: offer.bytes,
             id: 0,
             last_arrival: 0,
-            source,
+            source: self.endpoint_at(offer.interface),
             destination: offer.destination,
             outstanding: 1,
             next: NONE,
@@ -107,52 +91,7 @@ impl Shard {
             return self.append_message(queue, index);
         }
         self.queues[queue] = FlowQueue::of(index);
-        if self.arbitration.wormhole.is_some() {
-            return self.schedule_injection(port, now);
-        }
-        if self.ring(port, class) == NONE
-            && let Some(packet) = self.cut(port, class, now)
-        {
-            self.send_or_wait(port, packet, now);
-        }
-    }
-
-    /// Makes sure that an interface is looked at by `at`.
-    pub(super) fn schedule_injection(&mut self, port: u32, at: u64) {
-        let interface = (port - self.first_interface) as usize;
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
-        if at < worms.injections[interface].wake {
-            worms.injections[interface].wake = at;
-            self.push(at, EventKind::Match, port, 0);
-        }
-    }
-
-    /// The first packet that waits in an interface leaves if it can; else it is queued.
-    fn send_or_wait(&mut self, port: u32, packet: u32, now: u64) {
-        let state = &self.at.ports[port];
-        let (busy, waits) = (state.busy, state.waits());
-        let class = self.packets[packet].class;
-        if busy <= now
-            && waits == NONE
-            && self.fabric.switching.classes.count() == 1
-            && let Ok(lane) = self.eligible(port, packet, now)
-        {
-            self.transmit(port, packet, lane, now);
-            self.refill(port, class, now);
-            if !self.nobody_waits(port) {
-                self.schedule(port, self.at.ports[port].busy);
-            }
-            return;
-        }
-        self.enqueue(port, packet);
-        if busy > now { self.schedule(port, busy) } else { self.wake(port, now) }
-    }
-
-    /// Cuts the next packet of a class, if a message waits, and queues it.
-    pub(super) fn refill(&mut self, port: u32, class: u8, now: u64) {
-        if let Some(index) = self.cut(port, class, now) {
-            self.enqueue(port, index);
-        }
+        R::inject(self, port, class, now);
     }
 
     /// Cuts the next packet of a class, if a message waits.

@@ -1,18 +1,19 @@
 //! Loading what events need ahead of their turn: a large network lies in memory that no cache holds, and its
 //! events go all over it.
 
-use super::{AHEAD, Shard};
+use super::packet_switch::{PacketSwitch, Queueing};
+use super::{AHEAD, Router, Shard};
 use crate::packet::event::{EventKind, PacketEvent};
 use crate::packet::port::{Requester, TO_ENDPOINT, UPSTREAM_REMOTE};
 
 /// Prefetching for an event may read state of another time than the event's own. That state only selects the
 /// address to load, and a wrong address costs one load. So every index that comes from memory is looked up
 /// with `get` and not with brackets.
-impl Shard {
-    /// Takes each upcoming event one step further on the way to what it needs. A step reads what the step
-    /// before it has loaded.
+impl<R: Router> Shard<R> {
+    /// Takes each upcoming event one step further on the way to the ports, packets and messages that it
+    /// needs. A step reads what the step before it has loaded.
     #[inline]
-    pub(super) fn prefetch(&mut self) {
+    pub(super) fn prefetch_places(&mut self) {
         self.wheel.look_ahead(AHEAD[0] + 1);
         if let Some(event) = self.wheel.upcoming(AHEAD[0]) {
             if event.is_arrival() { self.packets.prefetch(event.load()) } else { self.prefetch_place(event) }
@@ -21,22 +22,7 @@ impl Shard {
             if event.is_arrival() { self.prefetch_way(event) } else { self.prefetch_waits(event) }
         }
         if let Some(event) = self.wheel.upcoming(AHEAD[2]) {
-            if event.is_arrival() { self.prefetch_output(event) } else { self.prefetch_ring(event) }
-        }
-        // Where nothing waits nothing else is needed.
-        if self.at.waits.len() == 0 {
-            return;
-        }
-        if let Some(event) = self.wheel.upcoming(AHEAD[3]) {
-            if event.is_arrival() { self.prefetch_requester(event) } else { self.prefetch_turn(event) }
-        }
-        if let Some(event) = self.wheel.upcoming(AHEAD[4]) {
-            if event.is_arrival() { self.prefetch_last(event) } else { self.prefetch_head(event) }
-        }
-        if let Some(event) = self.wheel.upcoming(AHEAD[5])
-            && event.kind() == EventKind::Grant
-        {
-            self.prefetch_sent(event);
+            if event.is_arrival() { self.prefetch_output(event) } else { self.prefetch_first_message(event) }
         }
     }
 
@@ -140,28 +126,9 @@ impl Shard {
         }
     }
 
-    /// Returns the last of the requesters that wait at a port.
+    /// Starts loading the message that an interface cuts next.
     #[inline]
-    fn last_requester(&self, port: u32) -> Option<(u32, &Requester)> {
-        let port = self.at.ports.get(port)?;
-        let waits = self.at.waits.get(port.waits())?;
-        self.requesters.get(waits.ring).map(|last| (waits.ring, last))
-    }
-
-    /// The requesters that wait at a port.
-    #[inline]
-    fn prefetch_requesters(&self, port: u32) {
-        if let Some(port) = self.at.ports.get(port)
-            && let Some(waits) = self.at.waits.get(port.waits())
-        {
-            self.requesters.prefetch(waits.ring);
-        }
-    }
-
-    /// The requesters that wait there, and the message that an interface cuts.
-    #[inline]
-    fn prefetch_ring(&self, event: PacketEvent) {
-        self.prefetch_requesters(event.place());
+    fn prefetch_first_message(&self, event: PacketEvent) {
         if let Some(interface) = self.interface(event) {
             let head = if event.kind() == EventKind::Inject {
                 self.early.as_slice().get(interface).map(|queue| queue.head)
@@ -172,6 +139,56 @@ impl Shard {
             if let Some(head) = head {
                 self.messages.prefetch(head);
             }
+        }
+    }
+
+    /// Returns the interface at which an event happens, if it is one.
+    #[inline]
+    fn interface(&self, event: PacketEvent) -> Option<usize> {
+        event.place().checked_sub(self.first_interface).map(|interface| interface as usize)
+    }
+}
+
+impl<Q: Queueing> Shard<PacketSwitch<Q>> {
+    /// Takes each upcoming event further on the way to the packets that wait, if any do.
+    #[inline]
+    pub(super) fn prefetch_waiting(&mut self) {
+        if self.at.waits.len() == 0 {
+            return;
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[2])
+            && !event.is_arrival()
+        {
+            self.prefetch_requesters(event.place());
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[3]) {
+            if event.is_arrival() { self.prefetch_requester(event) } else { self.prefetch_turn(event) }
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[4]) {
+            if event.is_arrival() { self.prefetch_last(event) } else { self.prefetch_head(event) }
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[5])
+            && event.kind() == EventKind::Grant
+        {
+            self.prefetch_sent(event);
+        }
+    }
+
+    /// Returns the last of the requesters that wait at a port.
+    #[inline]
+    fn last_requester(&self, port: u32) -> Option<(u32, &Requester)> {
+        let port = self.at.ports.get(port)?;
+        let waits = self.at.waits.get(port.waits())?;
+        self.router.requesters.get(waits.ring).map(|last| (waits.ring, last))
+    }
+
+    /// The requesters that wait at a port.
+    #[inline]
+    fn prefetch_requesters(&self, port: u32) {
+        if let Some(port) = self.at.ports.get(port)
+            && let Some(waits) = self.at.waits.get(port.waits())
+        {
+            self.router.requesters.prefetch(waits.ring);
         }
     }
 
@@ -195,7 +212,7 @@ impl Shard {
         {
             self.packets.prefetch(last.tail);
             if last.next != ring {
-                self.requesters.prefetch(last.next);
+                self.router.requesters.prefetch(last.next);
             }
         }
     }
@@ -208,7 +225,7 @@ impl Shard {
             if last.next == ring {
                 self.packets.prefetch(last.head)
             } else {
-                self.requesters.prefetch(last.next)
+                self.router.requesters.prefetch(last.next)
             }
         }
     }
@@ -217,7 +234,7 @@ impl Shard {
     #[inline]
     fn first_requester(&self, port: u32) -> Option<&Requester> {
         let (ring, last) = self.last_requester(port)?;
-        if last.next == ring { Some(last) } else { self.requesters.get(last.next) }
+        if last.next == ring { Some(last) } else { self.router.requesters.get(last.next) }
     }
 
     /// The packet whose turn it is, where several requesters wait.
@@ -240,11 +257,5 @@ impl Shard {
                 self.prefetch_message(packet.created, packet.hash, packet.origin);
             }
         }
-    }
-
-    /// Returns the interface at which an event happens, if it is one.
-    #[inline]
-    fn interface(&self, event: PacketEvent) -> Option<usize> {
-        event.place().checked_sub(self.first_interface).map(|interface| interface as usize)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::network;
 use crate::message::{Endpoint, Message};
-use crate::model::Shared;
 use engine::Time;
 
 /// Three endpoints send 100 KB each, of classes 0, 1 and 2, to a fourth: when each is done, in picoseconds.

@@ -32,16 +32,16 @@ fn told(network: &dyn Shared) -> String {
 fn a_message_that_would_arrive_after_the_end_is_said_and_those_before_arrive() {
     let mut star = network("star:n=4,b=1bps,packet=4000,outq=0,router=0ns");
     // 1,000 bytes take 8,000 s on each link; 100 MB eight hundred million.
-    let delivered = drain(&mut star, &[(0, 1000), (0, 100_000_000)]);
+    let delivered = drain(&mut *star, &[(0, 1000), (0, 100_000_000)]);
     assert_eq!(delivered, [Delivered { id: 0, at: Time::from_ps(16_000 * 1_000_000_000_000) }]);
-    assert!(told(&star).contains("virtual time ends at 2^64 picoseconds"), "{}", told(&star));
+    assert!(told(&*star).contains("virtual time ends at 2^64 picoseconds"), "{}", told(&*star));
 }
 
 #[test]
 fn a_message_sent_at_the_end_is_said() {
     let mut star = network("star:n=4,l=1us");
-    assert_eq!(drain(&mut star, &[(u64::MAX - 1000, 8)]), []);
-    assert!(told(&star).contains("still under way"), "{}", told(&star));
+    assert_eq!(drain(&mut *star, &[(u64::MAX - 1000, 8)]), []);
+    assert!(told(&*star).contains("still under way"), "{}", told(&*star));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn links_on_which_one_packet_takes_half_of_time_are_refused() {
         "star:n=4,router=160000min",
         "torus:4x4,b=1bps,outq=2000000",
     ] {
-        let error = parse(spec).unwrap().build(1).err().unwrap().to_string();
+        let error = parse(spec).unwrap().interfaces(1).err().unwrap().to_string();
         assert!(
             error.contains("takes more than 2^63 picoseconds (106 days) over a link; raise b"),
             "{spec}: {error}"
@@ -113,10 +113,10 @@ proptest! {
         cut: bool,
     ) {
         let spec = format!("mesh:3,l=30ns,packet=1KiB,switching={}", if cut { "cut" } else { "saf" });
-        let early = drain(&mut network(&spec), &sizes.iter().map(|&bytes| (0, bytes)).collect::<Vec<_>>());
+        let early = drain(&mut *network(&spec), &sizes.iter().map(|&bytes| (0, bytes)).collect::<Vec<_>>());
         let mut end = network(&spec);
         let start = u64::MAX - late;
-        let found = drain(&mut end, &sizes.iter().map(|&bytes| (start, bytes)).collect::<Vec<_>>());
+        let found = drain(&mut *end, &sizes.iter().map(|&bytes| (start, bytes)).collect::<Vec<_>>());
         let expected: Vec<_> = early
             .iter()
             .filter_map(|d| Some(Delivered { at: Time::from_ps(start.checked_add(d.at.as_ps())?), ..*d }))

@@ -99,7 +99,7 @@ fn endpoints_that_failed_neither_send_nor_receive() {
             texts[0] == texts[1] && texts[0] == texts[2],
             "{network}: results differ with the number of threads"
         );
-        let error = spec.build(4).err().unwrap().to_string();
+        let error = spec.interfaces(4).err().unwrap().to_string();
         assert!(error.contains("a rank may run there"), "{error}");
         std::fs::remove_file(path).unwrap();
     }
@@ -137,7 +137,7 @@ fn impossible_failures_are_said_with_their_line() {
 #[test]
 fn failures_that_cut_the_network_are_refused() {
     let path = file("cut", "link 0 1\nlink 1 2\n");
-    let error = parse(&format!("mesh:4,failures={path}")).unwrap().build(1).err().unwrap().to_string();
+    let error = parse(&format!("mesh:4,failures={path}")).unwrap().interfaces(1).err().unwrap().to_string();
     std::fs::remove_file(path).unwrap();
     assert!(error.contains("disconnected"), "{error}");
 }

@@ -82,7 +82,7 @@ fn flows_take_the_paths_of_packets() {
                 (10_000 * id, random.below(count), random.below(count), 1 + u64::from(random.below(4096)))
             };
             let messages: Vec<Sent> = (0..500).map(&mut message).collect();
-            arrivals(&mut packets, &messages);
+            arrivals(&mut *packets, &messages);
             arrivals(&mut *flows, &messages);
             let end = Time::from_ps(1_000_000_000);
             let bytes = |network: &dyn Shared| {
@@ -93,9 +93,9 @@ fn flows_take_the_paths_of_packets() {
                     .map(|link| (link.from, link.to, link.bytes))
                     .collect::<Vec<_>>()
             };
-            assert_eq!(bytes(&packets), bytes(&*flows), "{spec}");
+            assert_eq!(bytes(&*packets), bytes(&*flows), "{spec}");
             let hops = |network: &dyn Shared| network.report(end).total.routers_histogram;
-            assert_eq!(hops(&packets), hops(&*flows), "{spec}");
+            assert_eq!(hops(&*packets), hops(&*flows), "{spec}");
         }
     }
 }

@@ -99,7 +99,7 @@ proptest! {
             let mut star = network(&format!(
                 "star:n=6,packet={PACKET},outq=0,l=0,b=100Gbps,router=0,buf=1MiB,nicq={queue}"
             ));
-            let found = arrivals(&mut star, &sent);
+            let found = arrivals(&mut *star, &sent);
             // Nothing else uses the second link of a message: its last packet passes that at once, behind
             // shorter ones of its pair.
             let expected = reference(&messages, in_turn);

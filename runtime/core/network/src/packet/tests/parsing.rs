@@ -9,7 +9,7 @@ use engine::Span;
 use proptest::prelude::*;
 
 fn error(spec: &str) -> String {
-    match parse(spec).and_then(|spec| spec.build(1)) {
+    match parse(spec).and_then(|spec| spec.interfaces(1)) {
         Ok(_) => panic!("{spec} is accepted"),
         Err(error) => error.to_string(),
     }
@@ -72,7 +72,7 @@ fn impossible_networks_say_why() {
     }
     let open = parse("torus:4xn").unwrap().fabric(None).err().unwrap().to_string();
     assert!(open.contains("the size of 'torus' comes from the number of ranks"), "{open}");
-    let few = parse("torus:4x4").unwrap().build(17).err().unwrap().to_string();
+    let few = parse("torus:4x4").unwrap().interfaces(17).err().unwrap().to_string();
     assert!(few.contains("has 16 endpoints, too few for 17"), "{few}");
 }
 

@@ -3,7 +3,6 @@
 
 use super::{SMALL, routings};
 use crate::message::Endpoint;
-use crate::model::Shared;
 use crate::packet::parse;
 use crate::traffic::{Pace, TrafficPattern, TrafficReport, TrafficRun};
 
@@ -205,12 +204,13 @@ fn detours_spare_endpoints_of_one_router() {
     {
         for routing in ["valiant", "ugal-l", "ugal-g"] {
             // From each of a router's endpoints to another of the same: pairs of two.
-            let mut net = parse(&format!("{network},routing={routing}")).unwrap().build(1).unwrap();
+            let mut net = parse(&format!("{network},routing={routing}")).unwrap().interfaces(1).unwrap();
             let message =
                 crate::Message { source: Endpoint(0), destination: Endpoint(3), bytes: 100, id: 0, class: 0 };
             net.send(engine::Time::ZERO, &message);
-            net.advance(engine::Time::from_ps(1 << 40), &mut Vec::new());
-            assert_eq!(net.statistics().jobs[0].hops, [0, 1], "{network}, {routing}");
+            let end = engine::Time::from_ps(1 << 40);
+            net.advance(end, &mut Vec::new());
+            assert_eq!(net.report(end).total.routers_histogram, [0, 1], "{network}, {routing}");
         }
     }
 }

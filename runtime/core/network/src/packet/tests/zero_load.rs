@@ -3,7 +3,6 @@
 use super::{SMALL, distances, network, routings};
 use crate::message::{Endpoint, Message};
 use crate::model::Shared;
-use crate::packet::PacketNetwork;
 use crate::topology::{Cabling, Neighbor};
 use engine::Time;
 
@@ -13,7 +12,7 @@ const fn serialization(bytes: u64) -> u64 {
 }
 
 /// Sends one message and returns its time, with the network empty before and after.
-fn time(network: &mut PacketNetwork, start: u64, source: u32, destination: u32, bytes: u64) -> u64 {
+fn time(network: &mut dyn Shared, start: u64, source: u32, destination: u32, bytes: u64) -> u64 {
     let message =
         Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id: 7, class: 0 };
     assert_eq!(network.send(Time::from_ps(start), &message), None);
@@ -59,7 +58,7 @@ pub(super) fn check_pairs(spec: &str, bytes: u64, expected: impl Fn(u64) -> u64)
         let away = minimal(spec, topology, topology.attachment(source).0);
         for destination in 0..topology.endpoints() {
             let switches = u64::from(away[topology.attachment(destination).0 as usize]) + 1;
-            let took = time(&mut net, start, source, destination, bytes);
+            let took = time(&mut *net, start, source, destination, bytes);
             assert_eq!(
                 took,
                 expected(switches),
@@ -129,14 +128,14 @@ fn a_narrow_link_stretches_the_rest_of_a_cut_through_packet() {
     let narrow = |bytes: u64| bytes * 800;
     let head =
         serialization(64) + 7_000 + 90_000 + narrow(64) + 1_000_000 + 90_000 + serialization(64) + 7_000;
-    assert_eq!(time(&mut net, 0, 0, 1, 512), head + narrow(512 - 64));
+    assert_eq!(time(&mut *net, 0, 0, 1, 512), head + narrow(512 - 64));
 }
 
 #[test]
 fn a_slower_interface_counts_on_the_first_link_alone() {
     let mut net = network(&format!("star:n=2,{LINKS},nic=50Gbps"));
     assert_eq!(
-        time(&mut net, 0, 0, 1, 512),
+        time(&mut *net, 0, 0, 1, 512),
         2 * serialization(512) + 7_000 + 90_000 + serialization(512) + 7_000
     );
 }

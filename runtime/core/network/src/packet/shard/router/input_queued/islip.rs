@@ -5,9 +5,11 @@
 //! each input accepts the first grant, counted likewise. What was granted and not accepted stays unused in
 //! this cycle.
 
-use super::Shard;
+use super::InputQueued;
 use crate::packet::event::EventKind;
 use crate::packet::port::NEVER;
+use crate::packet::shard::Shard;
+use crate::packet::shard::packet_switch::PacketSwitch;
 use crate::packet::slab::NONE;
 
 /// State of the matching of all routers.
@@ -46,22 +48,17 @@ impl Matching {
     }
 }
 
-impl Shard {
-    /// Returns `true` if `output` belongs to a router that matches in cycles.
-    #[inline]
-    pub(super) fn is_matched(&self, output: u32) -> bool {
-        self.arbitration.matching.is_some() && !self.is_interface(output)
-    }
-
+impl Shard<PacketSwitch<InputQueued>> {
     /// Makes sure that the router of `output` matches in the first cycle from `at` on.
+    #[inline(always)]
     pub(super) fn schedule_match(&mut self, output: u32, at: u64) {
         let (router, local) = self.fabric.stride.split(output);
-        let Some(matching) = &mut self.arbitration.matching else { return };
+        let Some(matching) = &mut self.router.queueing.matching else { return };
         let at = at.div_ceil(matching.cycle).saturating_mul(matching.cycle);
         let next = &mut matching.next[router as usize];
         if at < *next {
             *next = at;
-            self.push(at, EventKind::Match, output - local, 0);
+            self.push(at, EventKind::Cycle, output - local, 0);
         }
     }
 
@@ -69,10 +66,10 @@ impl Shard {
     pub(super) fn match_all(&mut self, base: u32, now: u64) {
         let stride = self.fabric.stride.divisor();
         let router = (base / stride) as usize;
-        let Some(mut matching) = self.arbitration.matching.take() else { return };
+        let Some(mut matching) = self.router.queueing.matching.take() else { return };
         if matching.next[router] != now {
             // It was brought forward, and has happened.
-            self.arbitration.matching = Some(matching);
+            self.router.queueing.matching = Some(matching);
             return;
         }
         matching.next[router] = NEVER;
@@ -89,14 +86,14 @@ impl Shard {
             matching.accept[base as usize + input] = (grant.output - base + 1) % stride;
         }
         let cycle = matching.cycle;
-        self.arbitration.matching = Some(matching);
+        self.router.queueing.matching = Some(matching);
         for grant in grants.iter().flatten() {
             self.serve(grant.output, 0, grant.before, grant.at, grant.lane, now);
             if !self.nobody_waits(grant.output) {
                 again = again.min(self.at.ports[grant.output].busy);
             }
         }
-        if let Some(matching) = &mut self.arbitration.matching {
+        if let Some(matching) = &mut self.router.queueing.matching {
             matching.grants = grants;
         }
         if again != NEVER {
@@ -120,8 +117,8 @@ impl Shard {
         let mut best: Option<(u32, u32, Grant)> = None;
         let (mut before, mut again) = (last, NEVER);
         loop {
-            let at = self.requesters[before].next;
-            let index = self.requesters[at].head;
+            let at = self.router.requesters[before].next;
+            let index = self.router.requesters[at].head;
             match self.eligible(output, index, now) {
                 Ok(lane) => {
                     let input = self.input_of(self.packets[index].upstream) - base;

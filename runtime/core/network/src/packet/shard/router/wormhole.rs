@@ -7,11 +7,17 @@
 //! before. Both by one iteration of iSLIP. A packet owns its output's virtual channel until its tail has
 //! left. A step costs O(ports x virtual channels).
 
-use super::Shard;
+mod allocators;
+
+use super::{Router, ShardSize};
 use crate::packet::event::EventKind;
+use crate::packet::fabric::{PacketFabric, Switching};
 use crate::packet::load::QueuedPacket;
 use crate::packet::port::{NEVER, TO_ENDPOINT};
+use crate::packet::shard::forward::note_flight;
+use crate::packet::shard::{Offer, Shard};
 use crate::packet::slab::NONE;
+use allocators::{AllocationRequest, allocate, match_ports};
 use std::collections::VecDeque;
 
 /// Resource or event that a virtual channel of an input waits for.
@@ -44,17 +50,17 @@ struct InputVc {
 
 /// The packet that an interface is sending.
 #[derive(Clone, Copy)]
-pub(super) struct Injection {
+struct Injection {
     packet: u32,
     /// Flits that have left.
     sent: u32,
     lane: u8,
     /// When the interface is looked at next.
-    pub(super) wake: u64,
+    wake: u64,
 }
 
 /// The state of all routers and interfaces.
-pub(super) struct Wormhole {
+pub(crate) struct Wormhole {
     /// Bytes of a flit, and picoseconds between two steps of a router.
     flit: u32,
     step: u64,
@@ -72,31 +78,20 @@ pub(super) struct Wormhole {
     switch_grant: Vec<u32>,
     switch_accept: Vec<u32>,
     turn: Vec<u32>,
-    pub(super) injections: Vec<Injection>,
+    injections: Vec<Injection>,
     /// Memory for one step.
     best: Vec<Option<(u32, u32)>>,
     requests: Vec<AllocationRequest>,
 }
 
-/// An input's request for a virtual channel of an output.
-#[derive(Clone, Copy)]
-struct AllocationRequest {
-    input: u32,
-    output: u32,
-    lane: u32,
-    /// Turns that the virtual channel is away from being next.
-    turns: u32,
-}
+impl Router for Wormhole {
+    fn fits(switching: &Switching) -> bool {
+        switching.wormhole.is_some()
+    }
 
-impl Wormhole {
-    pub(super) fn new(
-        flit: u32,
-        step: u64,
-        turnaround: u64,
-        (routers, ports, interfaces): (usize, usize, usize),
-        lanes: u32,
-    ) -> Wormhole {
-        let channels = ports * lanes as usize;
+    fn new(fabric: &PacketFabric, size: ShardSize) -> Wormhole {
+        let worm = fabric.switching.wormhole.as_ref().expect("the kind of router fits");
+        let channels = size.ports * fabric.switching.lanes as usize;
         let input = || InputVc {
             stage: VcStage::Empty,
             packets: VecDeque::new(),
@@ -107,59 +102,87 @@ impl Wormhole {
             changed: 0,
         };
         Wormhole {
-            flit,
-            step,
-            turnaround,
-            next: vec![NEVER; routers],
-            stepped: vec![NEVER; routers],
+            flit: worm.flit,
+            step: worm.step,
+            turnaround: worm.turnaround,
+            next: vec![NEVER; size.routers],
+            stepped: vec![NEVER; size.routers],
             inputs: std::iter::repeat_with(input).take(channels).collect(),
             owned: vec![false; channels],
             grant: vec![0; channels],
             accept: vec![0; channels],
-            switch_grant: vec![0; ports],
-            switch_accept: vec![0; ports],
-            turn: vec![0; ports],
-            injections: vec![Injection { packet: NONE, sent: 0, lane: 0, wake: NEVER }; interfaces],
+            switch_grant: vec![0; size.ports],
+            switch_accept: vec![0; size.ports],
+            turn: vec![0; size.ports],
+            injections: vec![Injection { packet: NONE, sent: 0, lane: 0, wake: NEVER }; size.interfaces],
             best: Vec::new(),
             requests: Vec::new(),
         }
     }
 
-    /// Returns the bytes at each input port, for the report of a deadlock.
-    pub(super) fn waiting(&self, lanes: u32) -> Vec<(u32, u32)> {
-        let bytes = |inputs: &[InputVc]| inputs.iter().map(|input| input.flits * self.flit).sum();
-        (0..).zip(self.inputs.chunks(lanes as usize).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()
+    fn routes_early(_: &Switching) -> bool {
+        true
+    }
+
+    /// Does nothing: flits arrive, packets do not.
+    fn arrive(_: &mut Shard<Self>, _: u32, _: u32, _: u64) {}
+
+    fn head(shard: &mut Shard<Self>, input: u32, lane: u32, now: u64) {
+        shard.flit_arrives(input, lane, now);
+    }
+
+    fn cycle(shard: &mut Shard<Self>, port: u32, now: u64) {
+        if shard.is_interface(port) { shard.inject_flit(port, now) } else { shard.step(port, now) }
+    }
+
+    /// Does nothing: routers and interfaces are served in cycles.
+    fn grant(_: &mut Shard<Self>, _: u32, _: u64) {}
+
+    /// Does nothing, for the same reason.
+    fn schedule(_: &mut Shard<Self>, _: u32, _: u64) {}
+
+    fn sends_ahead(_: &mut Shard<Self>, _: u32, _: &Offer) -> bool {
+        false
+    }
+
+    fn inject(shard: &mut Shard<Self>, port: u32, _: u8, now: u64) {
+        shard.schedule_injection(port, now);
+    }
+
+    fn prefetch(shard: &mut Shard<Self>) {
+        shard.prefetch_places();
+    }
+
+    /// Returns the bytes of flits at each input.
+    fn waiting(shard: &Shard<Self>) -> Vec<(u32, u32)> {
+        let Wormhole { inputs, flit, .. } = &shard.router;
+        let lanes = shard.fabric.switching.lanes as usize;
+        let bytes = |inputs: &[InputVc]| inputs.iter().map(|input| input.flits * flit).sum();
+        (0..).zip(inputs.chunks(lanes).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()
     }
 }
 
-/// Whoever is first in turn: the least of `(turns, which)`.
-fn nearer(slot: &mut Option<(u32, u32)>, turns: u32, which: u32) {
-    if slot.is_none_or(|(least, _)| turns < least) {
-        *slot = Some((turns, which));
-    }
-}
-
-impl Shard {
+impl Shard<Wormhole> {
     /// Makes sure that the router whose first port is `base` steps at its clock's first tick from `at` on.
     fn schedule_step(&mut self, base: u32, at: u64) {
         let router = (base / self.fabric.stride.divisor()) as usize;
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
+        let worms = &mut self.router;
         let at = at.div_ceil(worms.step).saturating_mul(worms.step);
         // Routers with nothing to do have no event: a network at low load costs what its packets cost, not
         // what its cycles do.
         if at < worms.next[router] {
             worms.next[router] = at;
-            self.push(at, EventKind::Match, base, 0);
+            self.push(at, EventKind::Cycle, base, 0);
         }
     }
 
     /// A flit comes into virtual channel `lane` of the input at `port`.
-    pub(super) fn flit_arrives(&mut self, port: u32, lane: u32, now: u64) {
+    fn flit_arrives(&mut self, port: u32, lane: u32, now: u64) {
         let router_delay = self.rules.router_delay;
         let (_, local) = self.fabric.stride.split(port);
         let place = (port * self.fabric.switching.lanes + lane) as usize;
         self.note_occupancy(port, place, now);
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
+        let worms = &mut self.router;
         let input = &mut worms.inputs[place];
         input.flits += 1;
         let at = match input.stage {
@@ -175,7 +198,7 @@ impl Shard {
 
     /// Counts the bytes that were in the buffer of an input since they last changed.
     fn note_occupancy(&mut self, port: u32, place: usize, now: u64) {
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
+        let worms = &mut self.router;
         let input = &mut worms.inputs[place];
         let held = u64::from(input.flits * worms.flit) * ((now - input.changed) / 1000);
         input.changed = now;
@@ -183,41 +206,34 @@ impl Shard {
         self.carried.held(upstream, &mut self.at.ports[upstream].usage, held);
     }
 
-    /// A step of the router whose first port is `base`, or of an interface.
-    pub(super) fn step(&mut self, base: u32, now: u64) {
-        if self.is_interface(base) {
-            self.inject_flit(base, now);
-            return;
-        }
+    /// Does a step of the router whose first port is `base`.
+    fn step(&mut self, base: u32, now: u64) {
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
-        let Some(mut worms) = self.arbitration.wormhole.take() else { return };
         let router = (base / stride) as usize;
-        // A step that was asked for and then brought forward happens all the same, for a credit may come with
+        // A step that was scheduled and then brought forward happens all the same, for a credit may come with
         // it; but one an instant.
-        if std::mem::replace(&mut worms.stepped[router], now) == now {
-            self.arbitration.wormhole = Some(worms);
+        if std::mem::replace(&mut self.router.stepped[router], now) == now {
             return;
         }
-        if worms.next[router] <= now {
-            worms.next[router] = NEVER;
+        if self.router.next[router] <= now {
+            self.router.next[router] = NEVER;
         }
         let first = (base * lanes) as usize;
-        let count = stride * lanes;
-        let mut again = self.route_heads(&mut worms, base, now);
-        // Told apart from the matching below, and applied after it: a packet that gets its virtual channel in
-        // this step asks for the switch in the next.
-        let allocated = allocate(&mut worms, first, count, lanes);
-        again = again.min(self.ask_for_switch(&mut worms, base, now));
-        let matched = match_ports(&mut worms, base, stride);
+        let mut again = self.route_heads(base, now);
+        // Separate from the matching below, and applied after it: a packet that gets its virtual channel in
+        // this step requests the switch in the next.
+        let allocated = allocate(&mut self.router, first, stride * lanes, lanes);
+        again = again.min(self.request_switch(base, now));
+        let matched = match_ports(&mut self.router, base, stride);
+        let step = self.router.step;
         for (channel, output) in allocated {
-            let (at, from) = (first + channel as usize, now + worms.step);
-            worms.owned[first + output as usize] = true;
+            let (at, from) = (first + channel as usize, now + step);
+            self.router.owned[first + output as usize] = true;
             let lane = (output % lanes) as u8;
-            (worms.inputs[at].stage, worms.inputs[at].lanes) = (VcStage::Switch(from), (lane, lane + 1));
+            let input = &mut self.router.inputs[at];
+            (input.stage, input.lanes) = (VcStage::Switch(from), (lane, lane + 1));
             again = again.min(from);
         }
-        let step = worms.step;
-        self.arbitration.wormhole = Some(worms);
         for &AllocationRequest { input, output, lane, .. } in &matched {
             self.send_flit(base, input, lane, output, now);
         }
@@ -229,39 +245,43 @@ impl Shard {
         }
     }
 
-    /// Routes the heads whose time has come. The answer is the earliest time of another's, or of this one's
-    /// next try.
-    fn route_heads(&mut self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
+    /// Routes the heads whose time has come. Returns the earliest time of another's, or of this one's next
+    /// try.
+    fn route_heads(&mut self, base: u32, now: u64) -> u64 {
         let lanes = self.fabric.switching.lanes;
         let mut again = NEVER;
         for channel in 0..self.fabric.stride.divisor() * lanes {
-            let input = &mut worms.inputs[(base * lanes + channel) as usize];
+            let at = (base * lanes + channel) as usize;
+            let input = &self.router.inputs[at];
             match input.stage {
-                VcStage::Route(at) if at <= now => {
+                VcStage::Route(from) if from <= now => {
                     let index = input.packets[0];
                     self.packets[index].lane = (channel % lanes) as u8;
                     self.route(base + channel / lanes, index, now);
                     let packet = &self.packets[index];
+                    let input = &mut self.router.inputs[at];
                     (input.stage, input.output) = (VcStage::Allocate, packet.next - base);
                     // An endpoint takes packets by any virtual channel.
                     let ejects = self.at.ports[packet.next].end() == TO_ENDPOINT;
                     input.lanes = if ejects { (0, lanes as u8) } else { packet.lanes.into() };
                 }
-                VcStage::Route(at) => again = again.min(at),
+                VcStage::Route(from) => again = again.min(from),
                 _ => {}
             }
         }
         again
     }
 
-    /// Collects which inputs ask for which outputs: of the virtual channels of an input that ask for one
-    /// output the first in turn. The answer is when to ask again (`NEVER`: when a flit or a credit comes).
-    fn ask_for_switch(&self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
+    /// Collects which inputs request which outputs: of the virtual channels of an input that request one
+    /// output the first in turn. Returns when to do so again (`NEVER`: when a flit or a credit comes).
+    fn request_switch(&mut self, base: u32, now: u64) -> u64 {
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
-        worms.requests.clear();
+        let mut requests = std::mem::take(&mut self.router.requests);
+        let worms = &self.router;
+        requests.clear();
         let mut again = NEVER;
         for port in 0..stride {
-            let start = worms.requests.len();
+            let start = requests.len();
             for lane in 0..lanes {
                 let input = &worms.inputs[((base + port) * lanes + lane) as usize];
                 let VcStage::Switch(from) = input.stage else { continue };
@@ -274,14 +294,15 @@ impl Shard {
                 }
                 let turns = (lane + lanes - worms.turn[(base + port) as usize]) % lanes;
                 let request = AllocationRequest { input: port, output: input.output, lane, turns };
-                match worms.requests[start..].iter_mut().find(|other| other.output == request.output) {
+                match requests[start..].iter_mut().find(|other| other.output == request.output) {
                     Some(other) if turns < other.turns => *other = request,
                     Some(_) => {}
-                    None => worms.requests.push(request),
+                    None => requests.push(request),
                 }
                 again = now;
             }
         }
+        self.router.requests = requests;
         again
     }
 
@@ -307,7 +328,7 @@ impl Shard {
         let (lanes, output) = (self.fabric.switching.lanes, base + output);
         let place = ((base + port) * lanes + lane) as usize;
         self.note_occupancy(base + port, place, now);
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
+        let worms = &mut self.router;
         let input = &mut worms.inputs[place];
         let (packet, out_lane) = (input.packets[0], input.lanes.0);
         input.flits -= 1;
@@ -366,15 +387,13 @@ impl Shard {
         }
         if let Some(flights) = self.at.flights.get_mut(output as usize) {
             let back = end + flight + self.fabric.credit[link as usize];
-            super::forward::note_flight(flights, QueuedPacket { start, back, charge: flit }, now);
+            note_flight(flights, QueuedPacket { start, back, charge: flit }, now);
         }
         self.lane_mut(output, lane.into()).take(flit, now);
         if number == 0 {
             self.packets[packet].ready = end + flight + self.rules.router_delay;
             let place = peer as usize * self.fabric.switching.lanes as usize + lane as usize;
-            if let Some(worms) = &mut self.arbitration.wormhole {
-                worms.inputs[place].packets.push_back(packet);
-            }
+            self.router.inputs[place].packets.push_back(packet);
         }
         self.push(end + flight, EventKind::Head, peer, lane.into());
         end
@@ -392,12 +411,8 @@ impl Shard {
             } else {
                 upstream - self.fabric.stride.split(upstream).1
             };
-            let step = if self.is_interface(upstream) {
-                1
-            } else {
-                self.arbitration.wormhole.as_ref().map_or(1, |worms| worms.step)
-            };
-            self.push(at.next_multiple_of(step), EventKind::Match, place, 0);
+            let step = if self.is_interface(upstream) { 1 } else { self.router.step };
+            self.push(at.next_multiple_of(step), EventKind::Cycle, place, 0);
             return;
         }
         if self.is_interface(upstream) {
@@ -407,11 +422,20 @@ impl Shard {
         }
     }
 
-    /// The next flit of an interface, if its link is free and there is credit. A packet takes the first
+    /// Makes sure that an interface is served by `at`.
+    fn schedule_injection(&mut self, port: u32, at: u64) {
+        let wake = &mut self.router.injections[(port - self.first_interface) as usize].wake;
+        if at < *wake {
+            *wake = at;
+            self.push(at, EventKind::Cycle, port, 0);
+        }
+    }
+
+    /// Sends the next flit of an interface, if its link is free and there is credit. A packet takes the first
     /// virtual channel with room, counted from the one after the last packet's.
     fn inject_flit(&mut self, port: u32, now: u64) {
         let interface = (port - self.first_interface) as usize;
-        let Some(worms) = &mut self.arbitration.wormhole else { return };
+        let worms = &mut self.router;
         let flit = worms.flit;
         let mut injection = worms.injections[interface];
         if injection.wake <= now {
@@ -452,14 +476,10 @@ impl Shard {
             if injection.sent == size.div_ceil(flit) {
                 injection.packet = NONE;
             }
-            if let Some(worms) = &mut self.arbitration.wormhole {
-                worms.injections[interface] = injection;
-            }
+            self.router.injections[interface] = injection;
             self.schedule_injection(port, end);
         } else {
-            if let Some(worms) = &mut self.arbitration.wormhole {
-                worms.injections[interface] = injection;
-            }
+            self.router.injections[interface] = injection;
             let credit = (0..self.fabric.switching.lanes)
                 .map(|lane| self.lane(port, lane).next_credit(now))
                 .min()
@@ -467,69 +487,4 @@ impl Shard {
             self.schedule_injection(port, credit);
         }
     }
-}
-
-/// Gives free virtual channels of outputs to the heads that ask for any: pairs of the virtual channel of an
-/// input and of an output.
-fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(u32, u32)> {
-    let mut best = std::mem::take(&mut worms.best);
-    best.clear();
-    best.resize(2 * count as usize, None);
-    let (grants, accepts) = best.split_at_mut(count as usize);
-    for channel in 0..count {
-        let input = &worms.inputs[first + channel as usize];
-        if input.stage != VcStage::Allocate {
-            continue;
-        }
-        for lane in input.lanes.0..input.lanes.1 {
-            let output = input.output * lanes + u32::from(lane);
-            if !worms.owned[first + output as usize] {
-                let turns = (channel + count - worms.grant[first + output as usize]) % count;
-                nearer(&mut grants[output as usize], turns, channel);
-            }
-        }
-    }
-    for (output, grant) in (0..count).zip(grants.iter()) {
-        if let &Some((_, channel)) = grant {
-            let turns = (output + count - worms.accept[first + channel as usize]) % count;
-            nearer(&mut accepts[channel as usize], turns, output);
-        }
-    }
-    // Pointers move for what was accepted alone, which is what keeps iSLIP's from staying in step with each
-    // other (McKeown 1999, section II-C).
-    let pairs: Vec<(u32, u32)> = (0..count)
-        .zip(accepts.iter())
-        .filter_map(|(channel, accept)| accept.map(|(_, output)| (channel, output)))
-        .collect();
-    for &(channel, output) in &pairs {
-        worms.grant[first + output as usize] = (channel + 1) % count;
-        worms.accept[first + channel as usize] = (output + 1) % count;
-    }
-    worms.best = best;
-    pairs
-}
-
-/// Matches the inputs and outputs that `requests` name, each once at most.
-fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<AllocationRequest> {
-    let requests = std::mem::take(&mut worms.requests);
-    let mut granted: Vec<Option<(u32, u32)>> = vec![None; stride as usize];
-    for (number, request) in (0..).zip(&requests) {
-        let turns = (request.input + stride - worms.switch_grant[(base + request.output) as usize]) % stride;
-        nearer(&mut granted[request.output as usize], turns, number);
-    }
-    let mut accepted: Vec<Option<(u32, u32)>> = vec![None; stride as usize];
-    for &(_, number) in granted.iter().flatten() {
-        let request = requests[number as usize];
-        let turns = (request.output + stride - worms.switch_accept[(base + request.input) as usize]) % stride;
-        nearer(&mut accepted[request.input as usize], turns, number);
-    }
-    let matched: Vec<AllocationRequest> =
-        accepted.iter().flatten().map(|&(_, number)| requests[number as usize]).collect();
-    for request in &matched {
-        worms.switch_grant[(base + request.output) as usize] = (request.input + 1) % stride;
-        worms.switch_accept[(base + request.input) as usize] = (request.output + 1) % stride;
-        worms.turn[(base + request.input) as usize] = request.lane + 1;
-    }
-    worms.requests = requests;
-    matched
 }

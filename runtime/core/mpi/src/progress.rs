@@ -310,7 +310,7 @@ impl World {
                 self.wake_lagging();
             } else {
                 let decision = self.order.decisions.queue.first().map_or(Time::MAX, |first| first.time);
-                self.network_goes_on(times, lagging.min(decision));
+                self.network_goes_on(times, lagging, decision);
             }
         }
     }

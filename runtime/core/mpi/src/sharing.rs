@@ -15,16 +15,23 @@ fn just_before(time: Time) -> Time {
 }
 
 impl World {
-    /// The next thing happens in the network, which messages leave for and which has its next event at these
-    /// times; no rank acts before `ranks`, nor because of a decision. Answers whether it delivered something.
+    /// Carries the network on, which messages leave for and which has its next event at these times: to its
+    /// next delivery, or gives it messages that leave before. No rank acts before `ranks`, and nothing is
+    /// decided before `decision`. Returns `true` if something was delivered.
     // At a tie a message that leaves goes before one that arrives: both can still add to that instant. What
     // leaves when a rank acts waits for what that rank sends then: the order of an instant does not depend on
-    // how many instants there are for which the network stops.
-    pub(crate) fn network_goes_on(&mut self, (leaving, event): (Time, Time), ranks: Time) -> bool {
+    // how many instants there are for which the network stops. A decision is made once nothing can reach a
+    // rank by then.
+    pub(crate) fn network_goes_on(
+        &mut self,
+        (leaving, event): (Time, Time),
+        ranks: Time,
+        decision: Time,
+    ) -> bool {
         if leaving > event {
-            return self.advance_network(event);
+            return self.advance_network(decision.min(just_before(ranks.min(leaving))));
         }
-        self.inject_until(event.min(just_before(ranks).max(leaving)))
+        self.inject_until(event.min(just_before(ranks.min(decision)).max(leaving)))
     }
 
     /// On the process that has the network, when no rank of any process can go on: it does, until it delivers
@@ -36,7 +43,7 @@ impl World {
         loop {
             let times = self.messages.fabric_mut().next_times();
             let reach = self.messages.fabric().reach(times);
-            if reach == Time::MAX || reach > until || self.network_goes_on(times, until) {
+            if reach == Time::MAX || reach > until || self.network_goes_on(times, Time::MAX, until) {
                 return;
             }
         }
@@ -60,11 +67,11 @@ impl World {
         landed
     }
 
-    // All deliveries up to then at once: a switch between two of them would find nothing else to do.
-    fn advance_network(&mut self, until: Time) -> bool {
+    // All deliveries of an instant at once: a switch between two of them would find nothing else to do.
+    fn advance_network(&mut self, limit: Time) -> bool {
         let mut delivered = Vec::new();
         if let Some(network) = self.messages.fabric_mut().wire_mut().shared() {
-            network.advance(until, &mut delivered);
+            network.advance_to_delivery(limit, &mut delivered);
         }
         for (place, delivery) in delivered.iter().enumerate() {
             if self.messages.ranks().exceed_cache() {

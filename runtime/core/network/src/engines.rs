@@ -193,14 +193,16 @@ impl Shared for RankEngines {
         [entering, leaving, arriving, taking, through, self.network.next_event()].into_iter().flatten().min()
     }
 
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+    fn advance_to_delivery(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool {
+        let mut until = limit.min(self.through.next().unwrap_or(Time::MAX));
         loop {
             let [entering, leaving] = [&self.entering, &self.leaving]
                 .map(|messages| messages.keys().next().map_or(Time::MAX, |&(at, _)| at));
             let arriving = self.arriving.next().unwrap_or(Time::MAX);
             let taking = self.taking.first().map_or(Time::MAX, |&(at, _)| at);
             let inside = self.network.next_event().unwrap_or(Time::MAX);
-            let next = entering.min(leaving).min(arriving).min(taking).min(inside);
+            let sending = entering.min(leaving);
+            let next = sending.min(arriving).min(taking).min(inside);
             if next > until || next == Time::MAX {
                 break;
             }
@@ -211,8 +213,9 @@ impl Shared for RankEngines {
             } else if leaving == next {
                 self.inject();
             } else if inside == next {
+                let until = until.min(arriving).min(taking).min(Time::from_ps(sending.as_ps() - 1));
                 let mut arrived = std::mem::take(&mut self.delivered);
-                self.network.advance(next, &mut arrived);
+                self.network.advance_to_delivery(until, &mut arrived);
                 arrived.drain(..).for_each(|delivered| self.arriving.push(delivered));
                 self.delivered = arrived;
             } else if arriving == next {
@@ -220,8 +223,9 @@ impl Shared for RankEngines {
             } else {
                 self.take();
             }
+            until = until.min(self.through.next().unwrap_or(Time::MAX));
         }
-        self.through.deliver(until, delivered);
+        self.through.deliver_first(limit, delivered)
     }
 
     fn stuck(&self) -> Option<String> {

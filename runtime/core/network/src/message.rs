@@ -53,10 +53,12 @@ impl DeliveryQueue {
         self.0.pop().map(|Reverse((at, id))| Delivered { id, at })
     }
 
-    /// Moves those that arrive at or before `until` behind `delivered`.
-    pub(crate) fn deliver(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
-        while self.next().is_some_and(|at| at <= until) {
+    /// Moves those of the first instant behind `delivered`. Returns `false` if that is after `limit`.
+    pub(crate) fn deliver_first(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool {
+        let Some(first) = self.next().filter(|&first| first <= limit) else { return false };
+        while self.next() == Some(first) {
             delivered.extend(self.pop());
         }
+        true
     }
 }

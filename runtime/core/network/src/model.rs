@@ -49,16 +49,20 @@ pub trait Shared {
     fn endpoints(&self) -> u64;
     /// Returns a lower bound on the time that any message to `to` from another endpoint takes; may be zero.
     fn lookahead(&self, to: Endpoint) -> Span;
-    /// Gives a message to the network at `at`; times must not lie before what `advance` has reached, nor
-    /// decrease from call to call for one source. The arrival, if the message shares nothing with any other;
-    /// else `advance` tells it.
+    /// Gives a message to the network at `at`. Returns its arrival if the message shares nothing with any
+    /// other; else [`Self::advance_to_delivery`] delivers it.
+    ///
+    /// Times must lie neither before the last delivery or event, nor before the last time for the source.
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
     /// The message will be sent soon: asks for what that needs. O(1).
     fn prefetch(&self, _message: &Message) {}
-    /// Returns the time of the earliest event inside it.
+    /// Returns the time of the earliest event inside it, before which nothing is delivered.
     fn next_event(&self) -> Option<Time>;
-    /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
+    /// Carries it through the first instant at or before `limit` at which it delivers something. Without
+    /// one, carries it through all events up to then and returns `false`.
+    ///
+    /// Appends all deliveries of the instant, by id.
+    fn advance_to_delivery(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool;
     /// Returns why nothing will ever be delivered again though messages are under way, as a sentence; `None`
     /// while something can happen, and where nothing is under way.
     fn stuck(&self) -> Option<String>;
@@ -73,8 +77,8 @@ pub trait Shared {
 /// A shared network whose interfaces may serve pairs of ranks in turn, where several ranks have one
 /// interface.
 pub(crate) trait Interfaces: Shared {
-    /// Takes a message of a pair of ranks; see [`Shared::send`]. The message never arrives before `advance`
-    /// says so.
+    /// Takes a message of a pair of ranks, as [`Shared::send`] does. The message is always delivered by
+    /// [`Shared::advance_to_delivery`].
     fn send_of_pair(&mut self, at: Time, message: &Message, pair: u64);
 }
 
@@ -82,7 +86,7 @@ pub(crate) trait Interfaces: Shared {
 pub enum Network {
     /// A message's time is known when it is sent.
     Formula(Box<dyn Formula + Send>),
-    /// Messages must be given in order of time, and their arrivals are told later.
+    /// Messages must be given in order of time, and their arrivals are known later.
     Shared(Box<dyn Shared + Send>),
 }
 

@@ -83,16 +83,11 @@ impl NodeNetwork {
         }
     }
 
-    /// Returns `true` if the next thing to happen at or before `until` is a message that enters the packet
-    /// network.
-    fn inject(&mut self, until: Time) -> bool {
-        let Some(entry) = self.leaving.first_entry() else { return false };
-        let at = entry.key().0;
-        // At one instant messages enter first, so that what the packet network does then sees all of them.
-        if at > until || self.outer.next_event().is_some_and(|event| event < at) {
-            return false;
-        }
-        let InterNodeMessage { message, flow, striped } = entry.remove();
+    /// Gives the next message that leaves to the packet network.
+    fn inject(&mut self) {
+        let Some(((at, _), InterNodeMessage { message, flow, striped })) = self.leaving.pop_first() else {
+            return;
+        };
         match (striped, self.rails) {
             (Some((from, to)), Some(rails)) => {
                 for (bytes, interface) in rails.parts(message.bytes) {
@@ -104,7 +99,6 @@ impl NodeNetwork {
             }
             _ => self.outer.send_of_pair(at, &message, flow),
         }
-        true
     }
 
     /// Counts a delivery; returns `true` if it is the last of its message's.
@@ -215,28 +209,33 @@ impl Shared for NodeNetwork {
         report
     }
 
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+    fn advance_to_delivery(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool {
         let mut arrived = Vec::new();
-        if let Some(shared) = &mut self.shared {
-            shared.advance(until, &mut arrived);
-            arrived.drain(..).for_each(|delivered| self.entering.push(delivered));
-        }
         loop {
-            if self.inject(until) {
-                continue;
-            }
-            if self.outer.next_event().is_none_or(|event| event > until) {
+            let until = limit.min(self.entering.next().unwrap_or(Time::MAX));
+            let leaving = self.leaving.keys().next().map_or(Time::MAX, |&(at, _)| at);
+            let inside = self.shared.as_ref().and_then(Shared::next_event).unwrap_or(Time::MAX);
+            let outside = self.outer.next_event().unwrap_or(Time::MAX);
+            let next = leaving.min(inside).min(outside);
+            if next > until || next == Time::MAX {
                 break;
             }
-            // Messages enter the packet network before what happens in it at the same time.
-            let stop = match self.leaving.keys().next() {
-                Some(&(at, _)) if at <= until => Time::from_ps(at.as_ps() - 1),
-                _ => until,
-            };
-            self.outer.advance(stop, &mut arrived);
-            arrived.drain(..).for_each(|delivered| self.enter(delivered));
+            // Messages enter the packet network before what happens in it at the same time, and neither
+            // network overtakes what the other may deliver.
+            if next == leaving {
+                self.inject();
+                continue;
+            }
+            let until = until.min(Time::from_ps(leaving.as_ps() - 1));
+            if next == outside {
+                self.outer.advance_to_delivery(until.min(inside), &mut arrived);
+                arrived.drain(..).for_each(|delivered| self.enter(delivered));
+            } else if let Some(shared) = &mut self.shared {
+                shared.advance_to_delivery(until.min(outside), &mut arrived);
+                arrived.drain(..).for_each(|delivered| self.entering.push(delivered));
+            }
         }
-        self.entering.deliver(until, delivered);
+        self.entering.deliver_first(limit, delivered)
     }
 
     fn stuck(&self) -> Option<String> {
@@ -268,17 +267,21 @@ pub(crate) mod tests {
         }
     }
 
-    /// Returns when each message arrives, asked for at every event in turn.
+    /// Returns when each message arrives.
     pub(crate) fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
         let mut arrivals = vec![Time::MAX; messages.len()];
         let mut delivered = Vec::new();
         let mut waiting = (0..).zip(messages).peekable();
         loop {
-            let event = network.next_event().unwrap_or(Time::MAX);
-            if let Some(&(id, &(at, source, destination, bytes))) = waiting.peek()
-                && at <= event
-            {
-                waiting.next();
+            // At one instant messages are sent first.
+            let limit = waiting.peek().map_or(u64::MAX, |(_, message)| message.0.as_ps()).checked_sub(1);
+            let limit = limit.map(Time::from_ps);
+            if limit.is_some_and(|limit| network.advance_to_delivery(limit, &mut delivered)) {
+                assert!(delivered.is_sorted_by_key(|delivered| delivered.id), "{delivered:?}");
+                let at = delivered[0].at;
+                assert!(delivered.iter().all(|delivered| delivered.at == at) && Some(at) <= limit);
+                assert!(network.next_event().is_none_or(|event| event > at));
+            } else if let Some((id, &(at, source, destination, bytes))) = waiting.next() {
                 let message = Message {
                     source: Endpoint(source),
                     destination: Endpoint(destination),
@@ -289,15 +292,8 @@ pub(crate) mod tests {
                 if let Some(arrival) = network.send(at, &message) {
                     delivered.push(Delivered { id, at: arrival });
                 }
-            } else if event == Time::MAX {
-                return arrivals;
             } else {
-                network.advance(event, &mut delivered);
-                assert!(
-                    delivered.is_sorted_by_key(|delivered| (delivered.at, delivered.id)),
-                    "{delivered:?}"
-                );
-                assert!(delivered.iter().all(|delivered| delivered.at <= event));
+                return arrivals;
             }
             for Delivered { id, at } in delivered.drain(..) {
                 assert_eq!(

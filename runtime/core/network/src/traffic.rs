@@ -271,21 +271,20 @@ impl TrafficRun {
         let mut network = FlowNetwork::over(&prepared.fabric, prepared.statistics.clone());
         let built = Instant::now();
         let cpu = thread_seconds();
-        let (mut offers, mut delivered, mut events, mut id) = (Vec::new(), Vec::new(), 0u64, 0u64);
+        let (mut offers, mut delivered, mut deliveries, mut id) = (Vec::new(), Vec::new(), 0u64, 0u64);
         loop {
             let next = feed.next();
-            let until = network.next_event().map_or(u64::MAX, Time::as_ps);
-            if next.min(until) == u64::MAX {
-                break;
-            }
-            if next > until {
-                network.advance(Time::from_ps(until), &mut delivered);
-                events += 1;
-                if events.is_multiple_of(1 << 16) {
-                    progress(until, network.statistics.jobs[0].packets);
+            // At one instant messages are sent before anything else happens.
+            let limit = Time::from_ps(next.saturating_sub(1));
+            while network.advance_to_delivery(limit, &mut delivered) {
+                deliveries += 1;
+                if deliveries.is_multiple_of(1 << 16) {
+                    progress(delivered[0].at.as_ps(), network.statistics.jobs[0].packets);
                 }
                 delivered.clear();
-                continue;
+            }
+            if next == u64::MAX {
+                break;
             }
             while feed.next() == next {
                 feed.take(&mut offers);
@@ -302,7 +301,7 @@ impl TrafficRun {
         if let Some(sentence) = network.stuck() {
             return Err(TrafficError::Input(sentence));
         }
-        let host = HostReport::new(1, started, built, thread_seconds() - cpu, events);
+        let host = HostReport::new(1, started, built, thread_seconds() - cpu, network.instants);
         let statistics = network.statistics.clone();
         let each_link = network.each_link(statistics.total().last_arrival);
         let found = TrafficResults { statistics, each_link, messages_left_out: feed.left_out() };

@@ -69,10 +69,8 @@ impl LoneMessages {
             Network::Shared(network) => {
                 let (mut delivered, now) = (Vec::new(), self.now);
                 let arrival = network.send(now, &message);
-                while arrival.is_none() && delivered.is_empty() {
-                    let next = network.next_event();
-                    let next = next.ok_or_else(|| format!("a message of {bytes} bytes never arrives"))?;
-                    network.advance(next, &mut delivered);
+                if arrival.is_none() && !network.advance_to_delivery(Time::MAX, &mut delivered) {
+                    return Err(format!("a message of {bytes} bytes never arrives"));
                 }
                 let arrival = arrival.or(delivered.first().map(|delivered| delivered.at)).unwrap_or(now);
                 // The next message finds nothing of this one.

@@ -149,10 +149,9 @@ impl<'g, 'n> ChakraExecution<'g, 'n> {
         self.dispatch(Time::ZERO);
         loop {
             let local = self.events.peek().map(|Reverse((time, ..))| *time);
-            if let Some(next) = self.medium.next_event()
-                && local.is_none_or(|local| next <= local)
-            {
-                for (at, purpose) in self.medium.advance(next) {
+            let arrived = self.medium.advance_to_delivery(local.unwrap_or(Time::MAX));
+            if !arrived.is_empty() {
+                for (at, purpose) in arrived {
                     self.push(at, ChakraEvent::Arrive(purpose));
                 }
                 continue;

@@ -82,7 +82,7 @@ impl<'n> MachineMedium<'n> {
     }
 
     /// Hands a kept message to the shared network. Returns its arrival and its purpose, unless
-    /// [`Self::advance`] will.
+    /// [`Self::advance_to_delivery`] will.
     pub fn depart(&mut self, number: u32, now: Time) -> Option<(Time, MessagePurpose)> {
         let &ShippedMessage { from, to, bytes, .. } = self.shipped.get(number)?;
         let [source, destination] = [from, to].map(|rank| self.built.placement.endpoint(rank));
@@ -91,15 +91,10 @@ impl<'n> MachineMedium<'n> {
         self.shipped.remove(number).map(|shipped| (at, shipped.purpose))
     }
 
-    /// Returns the time of the next event inside a shared network.
-    pub fn next_event(&self) -> Option<Time> {
-        self.built.network.shared()?.next_event()
-    }
-
-    /// Carries a shared network on to a time. Returns what arrived, in the order of time.
-    pub fn advance(&mut self, until: Time) -> Vec<(Time, MessagePurpose)> {
+    /// Carries a shared network through its next delivery, or to `limit`. Returns what arrived.
+    pub fn advance_to_delivery(&mut self, limit: Time) -> Vec<(Time, MessagePurpose)> {
         if let Network::Shared(shared) = &mut self.built.network {
-            shared.advance(until, &mut self.delivered);
+            shared.advance_to_delivery(limit, &mut self.delivered);
         }
         let shipped = &mut self.shipped;
         let arrived = self.delivered.drain(..);

@@ -73,7 +73,7 @@ impl<'n> Carrier<'n> {
     }
 
     /// Sends a message that leaves its processor at a time. Returns when its first byte arrives, or `None` if
-    /// [`Self::advance`] delivers it by its number.
+    /// [`Self::advance_to_delivery`] delivers it by its number.
     pub fn send(&mut self, leaves: Time, from: u32, to: u32, bytes: u64, id: u32) -> Option<Time> {
         match &mut self.medium {
             Medium::LogGops(model) => Some(leaves.saturating_add(nanoseconds(model.latency))),
@@ -91,15 +91,12 @@ impl<'n> Carrier<'n> {
         }
     }
 
-    /// Returns the time of the next event inside a shared network.
-    pub fn next_event(&self) -> Option<Time> {
-        self.shared()?.next_event()
-    }
-
-    /// Appends the messages that a shared network delivers up to a time.
-    pub fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
-        if let Medium::Machine(Network::Shared(shared), _) = &mut self.medium {
-            shared.advance(until, delivered);
+    /// Carries a shared network through its next delivery, or to `limit`. Appends what it delivers; returns
+    /// `false` if that is nothing.
+    pub fn advance_to_delivery(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool {
+        match &mut self.medium {
+            Medium::Machine(Network::Shared(shared), _) => shared.advance_to_delivery(limit, delivered),
+            _ => false,
         }
     }
 

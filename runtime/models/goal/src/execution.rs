@@ -182,11 +182,8 @@ impl<'g, 'n> Execution<'g, 'n> {
             self.admit();
         }
         loop {
-            let local = self.events.peek().map(|Reverse((time, ..))| *time);
-            if let Some(next) = self.carrier.next_event()
-                && local.is_none_or(|local| next <= local)
-            {
-                self.advance(next);
+            let local = self.events.peek().map_or(Time::MAX, |Reverse((time, ..))| *time);
+            if self.advance_to_delivery(local) {
                 continue;
             }
             let Some(Reverse((now, number, event))) = self.events.pop() else { return };
@@ -241,14 +238,15 @@ impl<'g, 'n> Execution<'g, 'n> {
         self.resources[resource as usize].free
     }
 
-    fn advance(&mut self, until: Time) {
+    fn advance_to_delivery(&mut self, limit: Time) -> bool {
         let mut delivered = std::mem::take(&mut self.delivered);
-        self.carrier.advance(until, &mut delivered);
+        let is_delivery = self.carrier.advance_to_delivery(limit, &mut delivered);
         for Delivered { id, at } in delivered.drain(..) {
             let number = self.number();
             self.push(at, number, GoalEvent::Begin(ReadyElement::Message(id as u32, None)));
         }
         self.delivered = delivered;
+        is_delivery
     }
 
     fn push(&mut self, time: Time, number: u64, event: GoalEvent) {

@@ -73,6 +73,8 @@ pub(crate) struct FlowNetwork<P> {
     carried: Vec<u64>,
     over_time: Option<Box<OverTime>>,
     pub(crate) statistics: Statistics,
+    /// Number of instants at which something happened.
+    pub(crate) instants: u64,
     next: Option<Time>,
 }
 
@@ -148,6 +150,7 @@ impl<P: Paths> FlowNetwork<P> {
             carried: vec![0; capacities.len()],
             over_time: None,
             statistics,
+            instants: 0,
             next: None,
             paths,
         }
@@ -326,13 +329,18 @@ impl<P: Paths> Shared for FlowNetwork<P> {
         self.next
     }
 
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+    fn advance_to_delivery(&mut self, mut limit: Time, delivered: &mut Vec<Delivered>) -> bool {
         let first = delivered.len();
-        while let Some(next) = self.next.filter(|&next| next <= until) {
+        while let Some(next) = self.next.filter(|&next| next <= limit) {
             self.step(next, delivered);
             self.next = self.look_ahead();
+            self.instants += u64::from(self.next != Some(next));
+            if delivered.len() > first {
+                limit = next;
+            }
         }
-        delivered[first..].sort_unstable_by_key(|delivered| (delivered.at, delivered.id));
+        delivered[first..].sort_unstable_by_key(|delivered| delivered.id);
+        delivered.len() > first
     }
 
     fn stuck(&self) -> Option<String> {

@@ -22,8 +22,6 @@ struct PacketNetwork<R> {
     shard: Shard<R>,
     fabric: Arc<PacketFabric>,
     next: Option<Time>,
-    /// Time up to which the network is simulated.
-    reached: Time,
     /// Nothing happens later, for virtual time would pass its end.
     last: Time,
     /// `true` if something would.
@@ -53,14 +51,7 @@ impl<R: Router> PacketNetwork<R> {
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
         let last = fabric.last_event(0).expect("the specification's check");
-        PacketNetwork {
-            shard,
-            fabric,
-            next: None,
-            reached: Time::ZERO,
-            last: Time::from_ps(last),
-            is_over: false,
-        }
+        PacketNetwork { shard, fabric, next: None, last: Time::from_ps(last), is_over: false }
     }
 
     fn look_ahead(&mut self) {
@@ -73,9 +64,9 @@ impl<R: Router> PacketNetwork<R> {
 impl<R: Router> Interfaces for PacketNetwork<R> {
     fn send_of_pair(&mut self, at: Time, message: &Message, pair: u64) {
         debug_assert!(
-            at >= self.reached,
-            "a message that leaves at {at} comes to a network that is at {}",
-            self.reached
+            at.as_ps() >= self.shard.clock(),
+            "a message that leaves at {at} comes to a network that is at {} ps",
+            self.shard.clock()
         );
         let classes = self.fabric.switching.classes.count();
         let pending = Pending {
@@ -149,14 +140,15 @@ impl<R: Router> Shared for PacketNetwork<R> {
         NetworkReport::new(&self.shard.fabric, each_link, &self.shard.statistics)
     }
 
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
-        if self.next.is_none_or(|next| next > until) {
-            return;
+    fn advance_to_delivery(&mut self, limit: Time, delivered: &mut Vec<Delivered>) -> bool {
+        if self.next.is_none_or(|next| next > limit) {
+            return false;
         }
-        self.reached = until.min(self.last);
-        self.shard.run(self.reached.as_ps());
-        self.shard.delivered.sort_unstable_by_key(|d| (d.at, d.id));
+        self.shard.run(limit.min(self.last).as_ps());
+        let is_delivery = !self.shard.delivered.is_empty();
+        self.shard.delivered.sort_unstable_by_key(|delivered| delivered.id);
         delivered.append(&mut self.shard.delivered);
         self.look_ahead();
+        is_delivery
     }
 }

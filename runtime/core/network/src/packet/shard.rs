@@ -166,7 +166,8 @@ impl<R: Router> Shard<R> {
         self.wheel.peek().map_or(NEVER, |event| event.time).min(feed)
     }
 
-    /// Everything up to and including `until`.
+    /// Handles all events up to and including `until`, or the first instant at which messages of a caller
+    /// are delivered. Messages of a feed are delivered to no caller.
     pub(crate) fn run(&mut self, until: u64) {
         loop {
             let feed = self.feed.as_ref().map_or(NEVER, |feed| feed.next());
@@ -195,7 +196,7 @@ impl<R: Router> Shard<R> {
         }
     }
 
-    fn run_events(&mut self, until: u64) {
+    fn run_events(&mut self, mut until: u64) {
         while let Some(event) = self.wheel.pop_until(until) {
             self.events += 1;
             self.clock = event.time;
@@ -224,9 +225,15 @@ impl<R: Router> Shard<R> {
                     self.statistics.record_tracked(message.created, event.time);
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
                     self.messages.remove(event.load());
+                    until = event.time;
                 }
             }
         }
+    }
+
+    /// Returns the time of the last event.
+    pub(crate) fn clock(&self) -> u64 {
+        self.clock
     }
 
     /// Packets inside and messages not sent whole.

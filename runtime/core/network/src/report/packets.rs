@@ -313,9 +313,7 @@ mod tests {
                     Message { source: Endpoint(0), destination: Endpoint(to), bytes: 700, id: 0, class: 0 };
                 network.send(Time::ZERO, &message);
                 let mut delivered = Vec::new();
-                while let Some(next) = network.next_event() {
-                    network.advance(next, &mut delivered);
-                }
+                network.advance_to_delivery(Time::MAX, &mut delivered);
                 delivered[0].at.as_ps()
             });
             assert_eq!(taken.max().unwrap(), report.zero_load[2].1, "{specification}");

@@ -19,9 +19,7 @@ fn run(net: &mut dyn Shared, messages: &[(u64, u32, u32, u64)]) -> Vec<Delivered
         );
     }
     let mut delivered = Vec::new();
-    while let Some(next) = net.next_event() {
-        net.advance(next, &mut delivered);
-    }
+    while net.advance_to_delivery(Time::MAX, &mut delivered) {}
     assert_eq!(net.stuck(), None);
     assert_eq!(delivered.len(), messages.len());
     delivered

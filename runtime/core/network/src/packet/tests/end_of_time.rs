@@ -18,9 +18,7 @@ fn drain(network: &mut dyn Shared, messages: &[(u64, u64)]) -> Vec<Delivered> {
         );
     }
     let mut delivered = Vec::new();
-    while let Some(next) = network.next_event() {
-        network.advance(next, &mut delivered);
-    }
+    while network.advance_to_delivery(Time::MAX, &mut delivered) {}
     delivered
 }
 
@@ -58,9 +56,7 @@ fn a_way_out_of_a_node_past_the_end_is_said() {
         );
     }
     let mut delivered = Vec::new();
-    while let Some(next) = nodes.next_event() {
-        nodes.advance(next, &mut delivered);
-    }
+    while nodes.advance_to_delivery(Time::MAX, &mut delivered) {}
     assert_eq!(delivered, []);
     assert!(told(&*nodes).contains("before 2 messages between nodes could arrive"), "{}", told(&*nodes));
 }

@@ -24,9 +24,7 @@ fn arrivals(network: &mut dyn Shared, messages: &[Sent]) -> Vec<u64> {
         assert_eq!(network.send(Time::from_ps(at), &message), None);
     }
     let mut delivered = Vec::new();
-    while let Some(next) = network.next_event() {
-        network.advance(next, &mut delivered);
-    }
+    while network.advance_to_delivery(Time::MAX, &mut delivered) {}
     let mut arrivals = vec![u64::MAX; messages.len()];
     delivered.iter().for_each(|&Delivered { id, at }| arrivals[id as usize] = at.as_ps());
     arrivals

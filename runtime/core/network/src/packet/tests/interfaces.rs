@@ -16,12 +16,10 @@ fn arrivals(network: &mut dyn Shared, messages: &[(u64, u32, u32, u64)]) -> Vec<
     for (id, &(at, source, destination, bytes)) in (0..).zip(messages) {
         let message =
             Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id, class: 0 };
-        network.advance(Time::from_ps(at.saturating_sub(1)), &mut delivered);
+        while network.advance_to_delivery(Time::from_ps(at.saturating_sub(1)), &mut delivered) {}
         assert_eq!(network.send(Time::from_ps(at), &message), None, "message {id} stays in its node");
     }
-    while let Some(next) = network.next_event() {
-        network.advance(next, &mut delivered);
-    }
+    while network.advance_to_delivery(Time::MAX, &mut delivered) {}
     delivered.sort_by_key(|delivered| delivered.id);
     assert_eq!(delivered.len(), messages.len());
     delivered.into_iter().map(|delivered| delivered.at.as_ps()).collect()

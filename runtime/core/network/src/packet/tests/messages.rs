@@ -25,13 +25,13 @@ fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Ve
         };
         net.send(Time::from_ps(at), &message);
         if step.is_some() && at > 0 {
-            net.advance(Time::from_ps(at - 1), &mut delivered);
+            while net.advance_to_delivery(Time::from_ps(at - 1), &mut delivered) {}
         }
     }
     let mut until = 0;
     while let Some(next) = net.next_event() {
-        until = step.map_or(next.as_ps(), |step| until.max(next.as_ps()) + step);
-        net.advance(Time::from_ps(until), &mut delivered);
+        until = step.map_or(u64::MAX, |step| until.max(next.as_ps()) + step);
+        while net.advance_to_delivery(Time::from_ps(until), &mut delivered) {}
     }
     assert_eq!(net.stuck(), None);
     delivered

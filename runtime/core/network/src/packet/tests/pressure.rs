@@ -209,7 +209,7 @@ fn detours_spare_endpoints_of_one_router() {
                 crate::Message { source: Endpoint(0), destination: Endpoint(3), bytes: 100, id: 0, class: 0 };
             net.send(engine::Time::ZERO, &message);
             let end = engine::Time::from_ps(1 << 40);
-            net.advance(end, &mut Vec::new());
+            assert!(net.advance_to_delivery(end, &mut Vec::new()));
             assert_eq!(net.report(end).total.routers_histogram, [0, 1], "{network}, {routing}");
         }
     }

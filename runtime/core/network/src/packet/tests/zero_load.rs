@@ -17,9 +17,7 @@ fn time(network: &mut dyn Shared, start: u64, source: u32, destination: u32, byt
         Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id: 7, class: 0 };
     assert_eq!(network.send(Time::from_ps(start), &message), None);
     let mut delivered = Vec::new();
-    while let Some(next) = network.next_event() {
-        network.advance(next, &mut delivered);
-    }
+    while network.advance_to_delivery(Time::MAX, &mut delivered) {}
     assert_eq!(delivered.len(), 1);
     assert_eq!(delivered[0].id, 7);
     delivered[0].at.as_ps() - start

@@ -1,6 +1,7 @@
 //! `MPI_Allgatherv` while its members gather: every member gives a block and knows the sizes of all.
 
 use crate::agreed::Agreed;
+use crate::arguments::CallMemory;
 use crate::blocks::BlockList;
 use schedule::{Blocks, begins};
 use std::ops::Range;
@@ -21,7 +22,7 @@ impl Allgatherv {
         Allgatherv { data: Vec::new(), parts: vec![(0, 0); members as usize], begins: Agreed::default() }
     }
     /// Records that a member is in, whose rank is mounted.
-    pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList) {
+    pub(super) fn enter(&mut self, member: u32, send: &CallMemory, receive: &BlockList) {
         let begin = self.data.len() as u64;
         send.append_to(&mut self.data);
         self.parts[member as usize] = (begin, self.data.len() as u64);

@@ -1,13 +1,8 @@
-//! The program's buffers of a collective call, and the blocks that they are.
+//! The program's buffers of a collective call, as MPI's functions name them.
 
-use objects::Objects;
 use objects::abi::{MPI_BYTE, MPI_DATATYPE_NULL};
-use objects::error::{ErrorClass, Failure, Result};
 use p2p::point_to_point::Buffer;
-use p2p::point_to_point::view;
-use p2p::view::BufferView;
 use rank::Addr;
-use schedule::Blocks;
 
 /// `MPI_IN_PLACE` of the standard ABI.
 pub const IN_PLACE: Addr = Addr(1);
@@ -93,91 +88,4 @@ impl BufferArgument<'_> {
                     if *at == IN_PLACE
             )
     }
-}
-
-/// Blocks in memory.
-pub(super) struct Area {
-    pub(super) views: Vec<BufferView>,
-    pub(super) blocks: Blocks,
-    pub(super) bytes: u64,
-}
-
-impl Area {
-    pub(super) fn none() -> Area {
-        Area { views: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
-    }
-    /// No memory: the blocks of the other side, of members that have it.
-    // Schedules ask every member for its blocks: of who has no buffer on a side they are told the sizes that
-    // the others must have.
-    pub(super) fn opposite(other: &Area) -> Area {
-        Area { blocks: other.blocks.clone(), ..Area::none() }
-    }
-    /// Returns one block in these places.
-    pub(super) fn block_of(views: Vec<BufferView>) -> Area {
-        let bytes = views.iter().map(|view| view.bytes).sum();
-        Area { views, blocks: Blocks::Uniform(bytes), bytes }
-    }
-    pub(super) fn is_irregular(&self) -> bool {
-        matches!(self.blocks, Blocks::Each(_))
-    }
-    /// Returns the memory of one block alone.
-    pub(super) fn block(
-        &self,
-        objects: &Objects,
-        side: &BufferArgument,
-        index: u32,
-    ) -> Result<Vec<BufferView>> {
-        match side {
-            BufferArgument::One((at, count, datatype)) => {
-                let step = objects.types.get(*datatype)?.extent() * *count;
-                Ok(vec![view(objects, (at.offset(step * i64::from(index)), *count, *datatype))?])
-            }
-            _ => Ok(self.views.get(index as usize).cloned().into_iter().collect()),
-        }
-    }
-}
-
-pub(super) fn area(objects: &Objects, side: &BufferArgument, blocks: u32) -> Result<Area> {
-    match side {
-        BufferArgument::Nothing | BufferArgument::InPlace => Ok(Area::none()),
-        // A product of counts can pass 2^63 with each of them right: told as a wrong count, before any
-        // address is computed from it.
-        BufferArgument::One((at, count, datatype)) => {
-            let one = view(objects, (*at, *count, *datatype))?.bytes;
-            let Some(total) = count.checked_mul(i64::from(blocks)) else {
-                return Err(Failure::new(
-                    ErrorClass::COUNT,
-                    format!("count {count} for each of {blocks} members is beyond 2^63 elements"),
-                ));
-            };
-            let all = view(objects, (*at, total, *datatype))?;
-            Ok(Area { bytes: all.bytes, views: vec![all], blocks: Blocks::Uniform(one) })
-        }
-        BufferArgument::Each(vector) => {
-            let extent = objects.types.get(vector.datatype)?.extent();
-            gathered(blocks, |i| {
-                view(
-                    objects,
-                    (vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype),
-                )
-            })
-        }
-        BufferArgument::Typed(typed) => gathered(blocks, |i| {
-            view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatype(i)))
-        }),
-    }
-}
-
-fn gathered(blocks: u32, view: impl Fn(usize) -> Result<BufferView>) -> Result<Area> {
-    let mut views = Vec::with_capacity(blocks as usize);
-    let mut offsets = Vec::with_capacity(blocks as usize + 1);
-    let mut bytes = 0;
-    offsets.push(0);
-    for index in 0..blocks as usize {
-        let view = view(index)?;
-        bytes += view.bytes;
-        offsets.push(bytes);
-        views.push(view);
-    }
-    Ok(Area { views, blocks: Blocks::Each(offsets.into()), bytes })
 }

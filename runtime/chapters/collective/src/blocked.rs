@@ -1,8 +1,8 @@
 //! Ranks that are blocked in collectives.
 
 use crate::agent::AgentState;
-use crate::entrance::membership;
 use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
+use crate::membership::membership;
 use objects::Objects;
 
 impl Collectives {

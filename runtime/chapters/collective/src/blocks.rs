@@ -1,7 +1,7 @@
 //! The program's memory as blocks of its members or neighbours, without a description of each: what a call
 //! says of it is enough to find them again when the call ends.
 
-use crate::area::{BufferArgument, IN_PLACE};
+use crate::area::BufferArgument;
 use objects::Objects;
 use objects::datatype::Datatype;
 use objects::error::{ErrorClass, Failure, Result};
@@ -10,7 +10,7 @@ use p2p::packing::Packing;
 use p2p::point_to_point::FIRST_MEMORY;
 use p2p::view::BufferView;
 use rank::{Addr, memory};
-use schedule::NOBODY;
+use schedule::{Blocks, NOBODY, begins};
 use std::rc::Rc;
 
 /// Blocks in the memory of the mounted rank.
@@ -36,6 +36,10 @@ enum BlockDisplacements<'a> {
 }
 
 /// Returns the `len` blocks of one side of a collective; `None` where it has no memory of its own.
+///
+/// # Errors
+/// `MPI_ERR_TYPE`; `MPI_ERR_COUNT` for blocks that are too large together; `MPI_ERR_BUFFER` for a block that
+/// would begin at no memory.
 pub(crate) fn block_list<'a>(
     messages: &Messages,
     objects: &Objects,
@@ -59,9 +63,6 @@ pub(crate) fn block_list<'a>(
             (typed.at, BlockDisplacements::Typed(typed.counts, typed.displacements, types))
         }
     };
-    if at == IN_PLACE {
-        return Ok(None);
-    }
     let mut list = BlockList { at, places, len, bytes: 0 };
     let beyond = || {
         Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"))
@@ -75,14 +76,24 @@ pub(crate) fn block_list<'a>(
             sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
         })?,
     };
-    if at.0 < FIRST_MEMORY {
-        // Only where the base is no memory: then each block is looked at, O(len), else none.
+    if at.0 < FIRST_MEMORY || list.reaches_below() {
+        // Only where a block may begin below all memory: then each is looked at, O(len), else none.
         list.check_memory()?;
     }
     Ok(Some(list))
 }
 
 impl BlockList<'_> {
+    /// Returns `true` if a block may begin before the base.
+    fn reaches_below(&self) -> bool {
+        match &self.places {
+            BlockDisplacements::Even(..) => false,
+            BlockDisplacements::Uneven(_, displacements, _)
+            | BlockDisplacements::Typed(_, displacements, _) => {
+                displacements.iter().any(|&displacement| displacement < 0)
+            }
+        }
+    }
     /// Checks the address of each block that has bytes, where the base itself is no memory. Datatypes and
     /// displacements may lead from there to memory.
     #[cold]
@@ -113,12 +124,6 @@ impl BlockList<'_> {
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone {
         (0..self.len).map(|index| self.bytes(index))
     }
-    /// Returns one of the blocks alone.
-    pub(crate) fn one(&self, index: usize) -> BlockList<'static> {
-        let (count, datatype) = self.elements(index);
-        let places = BlockDisplacements::Even(count as i64, datatype.clone());
-        BlockList { at: self.at(index), places, len: 1, bytes: self.bytes(index) }
-    }
     /// Returns the bytes of each, if they are equal because the call says so.
     pub(crate) fn even(&self) -> Option<u64> {
         matches!(self.places, BlockDisplacements::Even(..))
@@ -141,6 +146,17 @@ impl BlockList<'_> {
         let (count, datatype) = self.elements(index);
         let layout = (!datatype.contiguous).then(|| (datatype.clone(), count));
         BufferView { buffer: self.at(index), layout, bytes: count * datatype.size }
+    }
+    /// Returns all of its blocks as views of memory.
+    pub(crate) fn views(&self) -> Vec<BufferView> {
+        (0..self.len).map(|index| self.view(index)).collect()
+    }
+    /// Returns the sizes of its blocks.
+    pub(crate) fn blocks(&self) -> Blocks {
+        match &self.places {
+            BlockDisplacements::Even(..) => Blocks::Uniform(self.bytes(0)),
+            _ => Blocks::Each(begins(self.sizes()).collect()),
+        }
     }
     /// Returns where all of it lies side by side.
     pub(crate) fn side_by_side(&self) -> Option<Addr> {

@@ -9,7 +9,8 @@
 use crate::agent::AgentState;
 use crate::departure::agent_done;
 use crate::instance::home;
-use crate::instance::{CollectiveInstance, Collectives, InstanceScope, sides};
+use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
+use crate::membership::sides;
 use engine::Time;
 use objects::Objects;
 use objects::error::{ErrorClass, Result};

@@ -3,9 +3,10 @@
 //! start them in any order.
 
 use crate::calls::{CallId, Calls};
-use crate::entrance::{Entrance, membership};
+use crate::entrance::Entrance;
 use crate::instance::Collectives;
 use crate::instance::home;
+use crate::membership::membership;
 use objects::error::Result;
 
 impl Collectives {

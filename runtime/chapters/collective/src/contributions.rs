@@ -2,6 +2,7 @@
 //! in.
 
 use crate::agent::pack;
+use crate::arguments::CallArguments;
 use crate::pending::Pending;
 use crate::reduction::MemberReductions;
 use crate::reduction::Reduction;
@@ -107,21 +108,17 @@ impl Gathering {
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
-    pub(super) fn contribute(
-        &mut self,
-        shape: &Shape,
-        member: u32,
-        here: u32,
-        view: &BufferView,
-        target: &BufferView,
-    ) {
-        if let Some(varied) = self.varied.as_mut().filter(|varied| !varied.is_reduced()) {
-            return varied.enter(member, view, target);
+    /// Takes what a member gives, whose rank is mounted; `here` members are on this process.
+    pub(super) fn contribute(&mut self, shape: &Shape, here: u32, call: &CallArguments) {
+        let member = call.place.member;
+        if let Some(varied) = &mut self.varied {
+            varied.enter(call);
+            if !varied.is_reduced() {
+                return;
+            }
         }
+        let Some(view) = call.send.as_view().filter(|view| view.bytes != 0) else { return };
         let bytes = view.bytes as usize;
-        if bytes == 0 {
-            return;
-        }
         // What the root brings is there once and not for each member: a broadcast of 1 MB to a million ranks
         // takes 1 MB.
         if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {

@@ -9,34 +9,29 @@
 //! and runs as any other collective.
 
 use crate::CHAPTER;
-use crate::brief::{Brief, Bring, Elements, LastCall};
+use crate::arguments::{Beside, Brief, CallArguments, Elements};
 use crate::contributions::{Data, Gathering};
-use crate::entrance::root_member;
-use crate::entrance::{EnteredCall, Entrance};
+use crate::entrance::Entrance;
 use crate::instance::Collectives;
 use crate::instance::InstanceScope;
-use crate::mode::Mode;
+use crate::latest::LastCall;
+use crate::membership::CallMembership;
 use crate::pending::Pending;
 use crate::planes::run_blocked;
 use crate::planes::run_pending;
 use crate::reduction::MemberReductions;
-use crate::reduction::reduction;
+use crate::reduction::Operands;
 use crate::remote::beginning::Beginning;
 use crate::remote::beginning::own_members;
 use crate::remote::spread::is_spread;
-use crate::signature::CallSignature;
 use crate::ticket::Ticket;
 use crate::varied::Varied;
 use objects::Objects;
 use objects::error::Result;
-use objects::op::Op;
-use objects::topology::Topology;
 use p2p::Messages;
-use p2p::handle;
 use p2p::request::Body;
-use p2p::view::BufferView;
 use rank::{Addr, memory};
-use schedule::{Kind, Schedule, Shape};
+use schedule::{Kind, Schedule};
 use std::rc::Rc;
 
 /// Handles of predefined objects, which every rank may use.
@@ -45,80 +40,47 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 }
 
 impl Collectives {
-    /// Returns what the mounted rank's next collective on an intracommunicator looks like; `None` if it is
-    /// not one to gather.
-    // One rank alone is left out as well: it would be held for itself.
-    fn brief_shape(
-        &self,
-        messages: &Messages,
-        objects: &Objects,
-        brief: &Brief,
-    ) -> Result<Option<(u32, u32, Shape)>> {
-        let index = objects.comms.index(brief.comm)?;
-        let comm = objects.comms.at(index);
-        if !self.gathers(messages, brief.mode != Mode::Nonblocking)
-            || comm.is_self
-            || comm.is_inter()
-            || comm.size() < 2
-        {
-            return Ok(None);
-        }
-        let (size, member) = (comm.size(), comm.rank(messages.me()));
-        let root = match brief.root {
-            Some(root) => match root_member(objects, index, root)? {
-                Some(root) => root,
-                None => return Ok(None),
-            },
-            None => 0,
-        };
-        let reduction = match brief.reduction {
-            Some((op, datatype)) => {
-                let operation = &**objects.ops.get(messages.me(), op)?;
-                let size = objects.types.usable(messages.me(), datatype)?.size.max(1);
-                Some((operation.commutative(), size, !matches!(operation, Op::User(_))))
-            }
-            None => None,
-        };
-        let shape = Shape {
-            kind: brief.kind,
-            size,
-            root,
-            irregular: brief.irregular,
-            bytes: brief.bytes,
-            element: reduction.map_or(1, |(_, size, _)| size),
-            commutative: reduction.is_none_or(|(commutative, ..)| commutative),
-            sides: None,
-            node: comm.group.on_node(messages.fabric().wire().node),
-            predefined: reduction.is_none_or(|(.., predefined)| predefined),
-            cartesian: brief.kind == Kind::Neighbor
-                && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
-        };
-        Ok(Some((index, member, shape)))
-    }
-
-    /// The mounted rank enters: `(instance, member, request)`, or `None` if the call must be made as agents.
-    // Everything that can decline comes before anything is changed: `None` means that the call may start over
-    // as agents.
-    fn enter_gathering(
+    /// Enters the mounted rank: `(instance, member, request)`. `None` if the call must be made as an agent.
+    // Everything that can decline comes before anything is changed: `None` leaves the arguments as they were.
+    pub(crate) fn enter_gathering(
         &mut self,
         messages: &mut Messages,
         objects: &mut Objects,
-        brief: &Brief,
-        source: &BufferView,
-        target: &BufferView,
-        bring: &mut Bring,
+        call: &mut CallArguments,
     ) -> Result<Option<(u32, u32, Option<u32>)>> {
-        if let Some(member) = self.joins_latest(messages, objects, brief) {
-            let index = self.latest.as_ref().expect("joined just now").index;
-            let request = self.come_in(messages, objects, index, member, (source, target), bring);
-            return Ok(Some((index, member, request)));
-        }
-        let Some((comm, member, shape)) = self.brief_shape(messages, objects, brief)? else {
+        if !call.gathers || !self.gathers(messages, call.brief.blocking) {
             return Ok(None);
+        }
+        let index = if self.joins_latest(messages, &call.brief, &call.place) {
+            self.latest.as_ref().expect("joined just now").index
+        } else {
+            match self.join_or_make(messages, objects, call)? {
+                Some(index) => index,
+                None => return Ok(None),
+            }
         };
+        let request = self.come_in(messages, objects, index, call);
+        Ok(Some((index, call.place.member, request)))
+    }
+
+    /// Finds or makes the gathering instance that the mounted rank's call belongs to, and counts the call;
+    /// `None`, and nothing is changed, if it must be made as an agent.
+    // One rank alone is left out as well: it would be held for itself.
+    fn join_or_make(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        arguments: &CallArguments,
+    ) -> Result<Option<u32>> {
+        let (Brief { blocking, reduction, .. }, place) = (arguments.brief, &arguments.place);
+        let (comm, member, size) = (place.comm, place.member, place.size);
         let communicator = objects.comms.at(comm);
-        let blocking = brief.mode == Mode::Blocking;
-        let varies = Varied::is(brief.kind, brief.irregular);
+        if communicator.is_self || place.is_inter() || size < 2 {
+            return Ok(None);
+        }
+        let operands = Operands::of(messages, objects, arguments)?;
+        let shape = arguments.shape(messages, objects, operands.as_ref().map(Operands::properties));
+        let varies = Varied::is(shape.kind, shape.irregular);
         let calls = !shape.predefined;
         // Processes would have to tell each other sizes, requests or functions before they are ready; event
         // by event they do so as they go.
@@ -133,24 +95,18 @@ impl Collectives {
         {
             return Ok(None);
         }
-        let signature = CallSignature {
-            function: messages.ranks().strand().function(),
-            blocking,
-            irregular: brief.irregular,
-            kind: brief.kind,
-            root: brief.root.map(|_| shape.root),
-        };
-        let size = shape.size;
+        let signature = arguments.signature(messages);
+        // What this member reduces with, if it had to be looked up.
+        let mut own = None;
         let index = match known {
             Some(index) => {
                 self.agree_on(messages, objects, index, comm, &signature, &shape)?;
-                let instance = self.instance(index);
-                let gathering = instance.gathering.as_ref().expect("looked at above");
-                // Looked up, so that a handle which is none fails for the rank that passed it.
-                if gathering.reduction.as_ref().map(|known| known.0) != brief.reduction {
-                    // Other handles may be the same operation and type, or not one at all.
-                    let (op, datatype) = brief.reduction.expect("shapes agree");
-                    reduction(messages, objects, op, datatype)?;
+                let gathering = self.instance(index).gathering.as_ref().expect("looked at above");
+                // Other handles may be the same operation and type, or not one at all: then it fails for the
+                // rank that passed them.
+                let differs = gathering.reduction.as_ref().map(|known| known.0) != reduction;
+                if let Some(operands) = operands.filter(|_| calls || differs) {
+                    own = Some(operands.reduction(messages, objects)?);
                 }
                 index
             }
@@ -161,12 +117,7 @@ impl Collectives {
                 {
                     return Ok(None);
                 }
-                let reduction = match brief.reduction {
-                    Some((op, datatype)) => {
-                        Some(((op, datatype), reduction(messages, objects, op, datatype)?))
-                    }
-                    None => None,
-                };
+                own = operands.map(|operands| operands.reduction(messages, objects)).transpose()?;
                 let beginning = self.beginning(messages, objects, comm, call, &shape);
                 if let Beginning::Events = beginning {
                     return Ok(None);
@@ -174,8 +125,7 @@ impl Collectives {
                 let (first, count) = own_members(messages, &beginning, size);
                 let pending = (!blocking).then(|| Pending::new(count));
                 let varied = if varies {
-                    let Some(varied) = Varied::new(&shape, count, objects.comms.at(comm).topology.clone())
-                    else {
+                    let Some(varied) = Varied::new(&shape, count, communicator.topology.clone()) else {
                         return Ok(None);
                     };
                     Some(Box::new(varied))
@@ -184,7 +134,8 @@ impl Collectives {
                 };
                 let index = self.make_held(messages, objects, InstanceScope::Comm(comm), signature, shape);
                 let mut gathering = Gathering::new(first, count);
-                (gathering.reduction, gathering.pending, gathering.varied) = (reduction, pending, varied);
+                (gathering.pending, gathering.varied) = (pending, varied);
+                gathering.reduction = reduction.zip(own.clone());
                 if let Beginning::Distributed(distributed) = beginning {
                     self.made_distributed(objects, index, comm, call, count);
                     gathering.distributed = Some(distributed);
@@ -192,47 +143,49 @@ impl Collectives {
                 let instance = self.instance_mut(index);
                 instance.gathering = Some(Box::new(gathering));
                 self.hold(index);
-                if is_predefined(brief.reduction) && self.starting.is_none() {
-                    let function = signature.function;
-                    let taken = self.instance(index).taken;
-                    self.latest =
-                        Some(LastCall { brief: *brief, function, index, comm, call, elements: None, taken });
+                if is_predefined(reduction) && self.starting.is_none() {
+                    self.latest = Some(LastCall {
+                        brief: arguments.brief,
+                        function: signature.function,
+                        index,
+                        comm,
+                        call,
+                        elements: arguments.elements,
+                        taken: self.instance(index).taken,
+                    });
                 }
                 index
             }
         };
         self.note_entry(messages, objects, comm, member, size, index);
-        if calls && let Some((op, datatype)) = brief.reduction {
-            let reduction = reduction(messages, objects, op, datatype)?;
+        if let Some(reduction) = own.filter(|_| calls) {
             let gathering = self.instance_mut(index).gathering.as_mut().expect("made or found above");
             gathering
                 .functions
                 .get_or_insert_with(|| Box::new(MemberReductions::new(size)))
                 .enter(member, reduction);
         }
-        let request = self.come_in(messages, objects, index, member, (source, target), bring);
-        Ok(Some((index, member, request)))
+        Ok(Some(index))
     }
 
-    /// Enters the mounted rank into the instance made last, if its call is one more of that; returns its
-    /// member number.
+    /// Enters the mounted rank into the instance made last, if its call is one more of that.
     #[inline]
-    fn joins_latest(&mut self, messages: &mut Messages, objects: &Objects, brief: &Brief) -> Option<u32> {
-        let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
-        let me = messages.me();
+    fn joins_latest(&mut self, messages: &Messages, brief: &Brief, place: &CallMembership) -> bool {
+        let Some(latest) = self.latest.as_ref().filter(|_| self.starting.is_none()) else { return false };
         if latest.brief != *brief
+            || latest.comm != place.comm
             || latest.function != messages.ranks().strand().function()
-            || objects.comms.index(brief.comm) != Ok(latest.comm)
         {
-            return None;
+            return false;
         }
-        let member = objects.comms.at(latest.comm).rank(me);
-        let call = self.calls.get_mut(latest.comm)?.of_mut(member)?;
+        let Some(call) = self.calls.get_mut(latest.comm).and_then(|calls| calls.of_mut(place.member)) else {
+            return false;
+        };
         if *call != latest.call || self.instances[latest.index].gathering.is_none() {
-            return None;
+            return false;
         }
         *call += 1;
-        Some(member)
+        true
     }
 
     /// The mounted rank enters the instance made last, if its call is one more with the same arguments and
@@ -289,14 +242,11 @@ impl Collectives {
         messages: &mut Messages,
         objects: &mut Objects,
         index: u32,
-        member: u32,
-        (source, target): (&BufferView, &BufferView),
-        bring: &mut Bring,
+        call: &mut CallArguments,
     ) -> Option<u32> {
-        let me = messages.me();
+        let (me, member) = (messages.me(), call.place.member);
         let clock = messages.ranks()[me].clock;
-        let waits = self.instance(index).describe().0.blocking;
-        let request = (!waits).then(|| {
+        let request = (!call.brief.blocking).then(|| {
             messages.requests_mut().make(me, Body::Chapter { chapter: CHAPTER, token: [index, member] })
         });
         let instance = self.instance_mut(index);
@@ -305,36 +255,16 @@ impl Collectives {
         let first = instance.arrived == 0;
         gathering.join(member, clock, first);
         if let (Some(pending), Some(request)) = (&mut gathering.pending, request) {
-            pending.enter(member - gathering.first, first, clock, request, target);
+            pending.enter(member - gathering.first, first, clock, request, &call.receive.target());
         }
         // While its rank is mounted: later nobody could read a contribution on its stack.
-        gathering.contribute(&instance.shape, member, instance.here, source, target);
+        gathering.contribute(&instance.shape, instance.here, call);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
-        match std::mem::replace(bring, Bring::Nothing) {
-            Bring::Nothing => {}
-            Bring::Agreement(contribution, resolve) => {
-                self.contribute_to_agreement(
-                    messages,
-                    objects,
-                    index,
-                    member,
-                    (contribution, resolve),
-                    complete && !spread,
-                );
-            }
-            Bring::Blocks(blocks) => {
-                let gatherv = gathering.varied.as_mut().and_then(|varied| varied.as_gatherv());
-                gatherv.expect("the call is of blocks that differ").enter_root(blocks);
-            }
-            Bring::Begins(begins) => {
-                let varied = gathering.varied.as_mut().expect("the call is of blocks that differ");
-                varied.enter_begins(member, begins);
-            }
-            Bring::Lists(send, receive, each) => {
-                let varied = gathering.varied.as_mut().expect("the call is of lists of blocks");
-                varied.enter_lists(member, send, receive, each);
-            }
+        if let Beside::Agreement(..) = call.beside {
+            let agreement = std::mem::replace(&mut call.beside, Beside::Nothing).into_agreement();
+            let agreement = agreement.expect("looked at just now");
+            self.contribute_to_agreement(messages, objects, index, member, agreement, complete && !spread);
         }
         match (complete, spread) {
             (true, true) => self.ready_distributed(messages, objects, index),
@@ -396,29 +326,6 @@ impl Collectives {
 }
 
 impl Entrance<'_> {
-    /// Enters a collective that may gather: `None` if it cannot be, and nothing has happened.
-    pub(crate) fn try_gathering(
-        &mut self,
-        brief: &Brief,
-        source: &BufferView,
-        target: BufferView,
-        bring: &mut Bring,
-    ) -> Result<Option<EnteredCall>> {
-        let Some((index, member, request)) =
-            self.collectives.enter_gathering(self.messages, self.objects, brief, source, &target, bring)?
-        else {
-            return Ok(None);
-        };
-        Ok(Some(self.collectives.entered(
-            self.messages,
-            self.objects,
-            index,
-            member,
-            request.map(handle::of_cold),
-            target,
-        )))
-    }
-
     /// Enters a collective that gathers, if the call is one more like the one before; `None` if nothing has
     /// happened.
     #[inline]
@@ -430,14 +337,5 @@ impl Entrance<'_> {
         from: Addr,
     ) -> Option<Ticket> {
         self.collectives.joins_again(self.messages, self.objects, kind, comm, elements, from)
-    }
-
-    /// Records that the instance made last is one of contiguous elements, called with these arguments.
-    pub(crate) fn note_elements(&mut self, elements: Elements) {
-        if let Some(latest) = &mut self.collectives.latest
-            && latest.brief.reduction == Some((elements.2, elements.1))
-        {
-            latest.elements = Some(elements);
-        }
     }
 }

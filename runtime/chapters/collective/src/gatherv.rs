@@ -3,20 +3,10 @@
 //! A member knows the size of its own block, the root all of them. They are compared when all are in; where
 //! they differ, the schedule's steps find out who is wrong.
 
-use crate::agent::pack;
+use crate::arguments::CallMemory;
 use p2p::view::BufferView;
 use schedule::{Blocks, Kind};
 use std::rc::Rc;
-
-/// The root's blocks in a gather or scatter.
-pub(crate) struct RootBlocks {
-    /// The memory, block by block.
-    pub views: Vec<BufferView>,
-    /// Offsets as in [`Blocks::Each`].
-    pub begins: Rc<[u64]>,
-    /// `true` if its own block stays where it is.
-    pub in_place: bool,
-}
 
 /// Blocks by member.
 pub(crate) struct Gatherv {
@@ -51,28 +41,20 @@ impl Gatherv {
             targets: Vec::new(),
         }
     }
-    /// Records that a member is in.
-    pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
-        let member = member as usize;
-        if self.scatters {
-            self.lengths[member] = target.bytes;
-            return;
+    /// Records that a member is in, whose rank is mounted: its block, and at the root all blocks.
+    pub(super) fn enter(&mut self, member: u32, send: &CallMemory, receive: &CallMemory) {
+        let (near, far) = if self.scatters { (receive, send) } else { (send, receive) };
+        self.lengths[member as usize] = near.bytes();
+        if !self.scatters {
+            self.begins[member as usize] = self.data.len() as u64;
+            near.append_to(&mut self.data);
         }
-        self.lengths[member] = source.bytes;
-        self.begins[member] = self.data.len() as u64;
-        source.append_to(&mut self.data);
-    }
-    /// Takes the sizes of all blocks from the root, which is in, and gives or takes the blocks.
-    pub(super) fn enter_root(&mut self, root: RootBlocks) {
-        if root.in_place && self.scatters {
-            let own = self.root as usize;
-            self.lengths[own] = root.begins[own + 1] - root.begins[own];
-        }
-        self.blocks = Some(root.begins);
+        let (Some(list), Blocks::Each(begins)) = (far.as_list(), far.blocks()) else { return };
+        self.blocks = Some(begins);
         if self.scatters {
-            self.data = pack(&root.views);
+            list.append_to(&mut self.data);
         } else {
-            self.targets = root.views;
+            self.targets = list.views();
         }
     }
     /// Returns `true` if all say the same.

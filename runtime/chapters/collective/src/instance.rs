@@ -4,9 +4,10 @@
 use crate::agent::Agent;
 use crate::agreement::Agreement;
 use crate::bridges::Bridges;
-use crate::brief::LastCall;
 use crate::calls::CallTable;
 use crate::contributions::Gathering;
+use crate::latest::LastCall;
+use crate::membership::sides;
 use crate::reduction::UserReduction;
 use crate::signature::CallSignature;
 use engine::{Span, Time};
@@ -256,16 +257,6 @@ pub(crate) fn member_rank(objects: &Objects, place: &InstanceScope, member: u32,
     let (first, second) = sides(objects, comm);
     debug_assert!(remote.size() > 0);
     if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
-}
-
-/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first
-/// member.
-// Groups are disjoint, so that their first members differ and the order is total: no tie.
-pub fn sides(objects: &Objects, comm: u32) -> (&objects::group::Group, &objects::group::Group) {
-    let communicator = objects.comms.at(comm);
-    let (local, remote) =
-        (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
-    if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }
 
 /// Returns the object in which both sides of an intercommunicator keep their collectives.

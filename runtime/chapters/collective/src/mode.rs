@@ -1,8 +1,5 @@
 //! Modes of a call: it waits or not, and how.
 
-use crate::area::Area;
-use crate::delivery::Delivery;
-
 /// Need to wait for the result of a call, by the form of the call.
 // One argument for four kinds of a call: each collective is written once, and MPI's blocking, nonblocking and
 // persistent forms, as well as the halves of the first, differ in nothing but this.
@@ -26,9 +23,5 @@ impl Mode {
     /// Returns the mode of a call that is made in halves, which waits.
     pub(crate) fn whole(self) -> Mode {
         if self == Mode::Entering { Mode::Blocking } else { self }
-    }
-    /// Returns where an agent's result goes: of a call that is made in halves, the second half says so again.
-    pub(crate) fn delivery(self, target: &Area) -> Delivery {
-        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.views.clone()) }
     }
 }

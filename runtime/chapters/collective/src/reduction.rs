@@ -1,5 +1,6 @@
 //! Operations of reductions.
 
+use crate::arguments::{Beside, CallArguments};
 use objects::Objects;
 use objects::abi::MPI_BYTE;
 use objects::datatype::{Constructor, Datatype};
@@ -25,19 +26,6 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Builds it with a function of the program on elements of so many bytes, in a run without payloads:
-    /// nothing is ever reduced.
-    pub(crate) fn unreduced(objects: &Objects, commute: bool, element: u64) -> Result<Rc<Reduction>> {
-        let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
-        let count = i64::try_from(element).unwrap_or(i64::MAX);
-        let datatype = Datatype::new(Constructor::Contiguous {
-            count,
-            old: objects.types.get(MPI_BYTE)?.into(),
-            large: true,
-        })?;
-        Ok(Rc::new(Reduction { op: Rc::new(op), datatype, handle: MPI_BYTE, kernel: None }))
-    }
-
     /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both
     /// sides; the function sees operands laid out as the datatype says.
     // Both operands get memory of their own, laid out as the datatype says: a function of the program sees
@@ -64,36 +52,75 @@ impl Reduction {
     }
 }
 
-/// Returns what the mounted rank calls a reduction with, by handles of operation and datatype.
-// The kernel is looked up once a call and member: a wrong pair of operation and type fails here, before
-// anybody waits for it.
-pub(crate) fn reduction(
-    messages: &Messages,
-    objects: &Objects,
-    op: usize,
-    datatype: usize,
-) -> Result<Rc<Reduction>> {
-    let operation = objects.ops.get(messages.me(), op)?;
-    let kind = objects.types.usable(messages.me(), datatype)?;
-    let kernel = match &**operation {
-        Op::Predefined(predefined) => {
-            let name = || objects.types.describe(messages.me(), datatype);
-            let (element, kernel) = predefined.on(kind, name)?;
-            if predefined.is_lenient_on(element) {
-                messages.watch().note_finding(messages.ranks(), || {
-                    format!(
-                        "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or \
-                         MPI_UNSIGNED_CHAR",
-                        predefined.name(),
-                        name()
-                    )
-                });
-            }
-            Some(kernel)
+/// Operation and datatype of a reduction, looked up once a call.
+pub(crate) struct Operands {
+    op: Rc<Op>,
+    datatype: Rc<Datatype>,
+    handle: usize,
+}
+
+impl Operands {
+    /// Returns what the mounted rank calls a reduction with, if its call is one.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP`, `MPI_ERR_TYPE`.
+    pub(crate) fn of(
+        messages: &Messages,
+        objects: &Objects,
+        call: &CallArguments,
+    ) -> Result<Option<Operands>> {
+        if let Beside::Uncalled { commutative, element } = call.beside {
+            return Operands::uncalled(objects, commutative, element).map(Some);
         }
-        Op::User(_) => None,
-    };
-    Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
+        let Some((op, datatype)) = call.brief.reduction else { return Ok(None) };
+        let operation = objects.ops.get(messages.me(), op)?;
+        let kind = objects.types.usable(messages.me(), datatype)?;
+        Ok(Some(Operands { op: operation.clone(), datatype: kind.clone(), handle: datatype }))
+    }
+    /// Returns a function of the program on elements of so many bytes, in a run without payloads: nothing is
+    /// ever reduced.
+    fn uncalled(objects: &Objects, commute: bool, element: u64) -> Result<Operands> {
+        let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
+        let count = i64::try_from(element).unwrap_or(i64::MAX);
+        let datatype = Datatype::new(Constructor::Contiguous {
+            count,
+            old: objects.types.get(MPI_BYTE)?.into(),
+            large: true,
+        })?;
+        Ok(Operands { op: Rc::new(op), datatype, handle: MPI_BYTE })
+    }
+    /// Returns `(commutes, is predefined, bytes of an element)`.
+    pub(crate) fn properties(&self) -> (bool, bool, u64) {
+        (self.op.commutative(), !matches!(*self.op, Op::User(_)), self.datatype.size.max(1))
+    }
+    /// Returns the reduction of these operands.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` for an operation that is not defined on the datatype.
+    // The kernel is looked up once a call and member: a wrong pair of operation and type fails here, before
+    // anybody waits for it.
+    pub(crate) fn reduction(self, messages: &Messages, objects: &Objects) -> Result<Rc<Reduction>> {
+        let Operands { op, datatype, handle } = self;
+        let kernel = match &*op {
+            Op::Predefined(predefined) => {
+                let name = || objects.types.describe(messages.me(), handle);
+                let (element, kernel) = predefined.on(&datatype, name)?;
+                if predefined.is_lenient_on(element) {
+                    messages.watch().note_finding(messages.ranks(), || {
+                        format!(
+                            "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use \
+                             MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                            predefined.name(),
+                            name()
+                        )
+                    });
+                }
+                Some(kernel)
+            }
+            Op::User(_) => None,
+        };
+        Ok(Rc::new(Reduction { op, datatype, handle, kernel }))
+    }
 }
 
 /// Each member's reduction: the same function has another address where ranks have images of their own.

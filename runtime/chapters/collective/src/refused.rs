@@ -15,9 +15,10 @@
 use crate::agent::Agent;
 use crate::calls::CallId;
 use crate::calls::Refusal;
-use crate::entrance::{Entrance, membership};
+use crate::entrance::Entrance;
 use crate::instance::Collectives;
 use crate::instance::home;
+use crate::membership::membership;
 use objects::Objects;
 use p2p::Messages;
 use schedule::{Blocks, Kind, Member};

@@ -2,6 +2,7 @@
 
 use crate::allgatherv::Allgatherv;
 use crate::alltoallv::Alltoallv;
+use crate::arguments::{Beside, CallArguments};
 use crate::blocks::BlockList;
 use crate::gatherv::Gatherv;
 use crate::neighbor::NeighborExchange;
@@ -54,26 +55,25 @@ impl Varied {
             _ => None,
         }
     }
-    /// Records that a member is in, whose rank is mounted. Of neighbours, `each` gets a block of its own, or
-    /// all get one.
-    pub(super) fn enter_lists(&mut self, member: u32, send: &BlockList, receive: &BlockList, each: bool) {
-        match self {
-            Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}
-            Varied::Alltoallv(alltoallv) => alltoallv.enter(member, send, receive),
-            Varied::Allgatherv(allgatherv) => allgatherv.enter(member, send, receive),
-            Varied::Neighbor(neighbor) => neighbor.enter(member, send, receive, each),
-        }
-    }
-    /// Records that a member is in, with one block on each side.
-    pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
-        if let Varied::Gatherv(gatherv) = self {
-            gatherv.enter(member, source, target);
-        }
-    }
-    /// Records that a member of a reduction is in: where its blocks begin.
-    pub(super) fn enter_begins(&mut self, member: u32, begins: &[u64]) {
-        if let Varied::ReduceScatter(reduce_scatter) = self {
-            reduce_scatter.enter(member, begins);
+    /// Records that a member is in, whose rank is mounted.
+    pub(super) fn enter(&mut self, call: &CallArguments) {
+        let (member, send, receive) = (call.place.member, &call.send, &call.receive);
+        match (self, send.as_list(), receive.as_list()) {
+            (Varied::Gatherv(gatherv), ..) => gatherv.enter(member, send, receive),
+            (Varied::ReduceScatter(reduce_scatter), ..) => {
+                if let Blocks::Each(begins) = send.blocks() {
+                    reduce_scatter.enter(member, &begins);
+                }
+            }
+            (Varied::Allgatherv(allgatherv), _, Some(receive)) => allgatherv.enter(member, send, receive),
+            (Varied::Alltoallv(alltoallv), Some(send), Some(receive)) => {
+                alltoallv.enter(member, send, receive);
+            }
+            (Varied::Neighbor(neighbor), Some(send), Some(receive)) => {
+                let each = !matches!(call.beside, Beside::Neighbors { each: false, .. });
+                neighbor.enter(member, send, receive, each);
+            }
+            _ => unreachable!("a call of lists that gathers has both"),
         }
     }
     /// Returns `true` if what members bring and get is kept elsewhere, because it is reduced.
@@ -83,12 +83,6 @@ impl Varied {
     /// Returns where blocks of a reduction begin, on which all agree.
     pub(super) fn begins(&self) -> Option<&Rc<[u64]>> {
         if let Varied::ReduceScatter(reduce_scatter) = self { reduce_scatter.agreed() } else { None }
-    }
-    pub(super) fn as_gatherv(&mut self) -> Option<&mut Gatherv> {
-        match self {
-            Varied::Gatherv(gatherv) => Some(gatherv),
-            _ => None,
-        }
     }
     /// Returns `true` if all say the same.
     pub(super) fn fits(&mut self) -> bool {

@@ -3,18 +3,12 @@
 //! They take the way of those with memory, which asks for no more than sizes until it moves bytes, so that
 //! their times are the same.
 
-use super::Beside;
-use crate::area::Area;
-use crate::brief::Brief;
+use crate::arguments::{Beside, CallArguments, CallMemory};
 use crate::entrance::{EnteredCall, Entrance};
+use crate::membership::CallMembership;
 use crate::mode::Mode;
-use crate::reduction::{Reduction, reduction};
-use objects::Objects;
 use objects::error::Result;
-use p2p::Messages;
-use p2p::view::BufferView;
 use schedule::{Blocks, Kind};
-use std::rc::Rc;
 
 /// A collective call on an intracommunicator, without its buffers.
 // Owned and not borrowed from a program's arrays: there is no program.
@@ -69,50 +63,30 @@ impl Entrance<'_> {
             let (send, receive) = blocks.clone().unwrap_or((Blocks::Uniform(0), Blocks::Uniform(0)));
             return self.join_neighbor_lengths(comm, (send, receive), mode);
         }
-        let handles = match reducing {
-            Some(Reducing::Predefined { op, datatype }) => Some((op, datatype)),
-            _ => None,
-        };
-        let brief = Brief { kind, mode, comm, root, irregular: blocks.is_some(), bytes, reduction: handles };
-        // Gathering knows operations by their handles, which a function that nobody calls has none of.
-        let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
-        if is_plain
-            && self.may_gather()
-            && let Some(part) = self.join_gathering(&brief, &BufferView::none(), &BufferView::none())?
-        {
-            return Ok(part);
+        let mut place = CallMembership::of(self.objects, comm)?;
+        if let Some(root) = root {
+            place = place.with_root(self.objects, root)?;
         }
-        let reduction =
-            reducing.map(|reducing| reducing.reduction(self.messages, self.objects)).transpose()?;
         let (send, receive) = match blocks {
             Some(blocks) => blocks.clone(),
             None => {
-                let members = u64::from(self.objects.comms.get(comm)?.size());
+                let members = u64::from(self.objects.comms.at(place.comm).size());
                 let block = if kind == Kind::ReduceScatter { bytes / members } else { bytes };
                 (Blocks::Uniform(block), Blocks::Uniform(block))
             }
         };
-        self.general(
-            &brief,
-            reduction.map_or(Beside::Nothing, Beside::Reduction),
-            lengths(send),
-            lengths(receive),
-        )
-    }
-}
-
-impl Reducing {
-    fn reduction(self, messages: &Messages, objects: &Objects) -> Result<Rc<Reduction>> {
-        match self {
-            Reducing::Predefined { op, datatype } => reduction(messages, objects, op, datatype),
-            Reducing::Function { commutative, element } => {
-                Reduction::unreduced(objects, commutative, element)
+        let mut call = CallArguments::of(kind, mode, place);
+        (call.brief.root, call.brief.irregular, call.brief.bytes) = (root, blocks.is_some(), bytes);
+        (call.send, call.receive) = (CallMemory::lengths(send), CallMemory::lengths(receive));
+        call.gathers = blocks.is_none();
+        match reducing {
+            Some(Reducing::Predefined { op, datatype }) => call.brief.reduction = Some((op, datatype)),
+            // Gathering knows operations by their handles, which a function that nobody calls has none of.
+            Some(Reducing::Function { commutative, element }) => {
+                (call.beside, call.gathers) = (Beside::Uncalled { commutative, element }, false);
             }
+            None => {}
         }
+        self.make(call)
     }
-}
-
-/// Blocks of these lengths, in no memory.
-pub(super) fn lengths(blocks: Blocks) -> Area {
-    Area { views: Vec::new(), blocks, bytes: 0 }
 }

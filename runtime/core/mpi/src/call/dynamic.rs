@@ -1,7 +1,7 @@
 //! The calls of dynamic processes (MPI 5.0 chapter 11), as far as they block. What a call means is the crate
 //! `dynamic`.
 
-use crate::collective::entrance::root_member;
+use crate::collective::membership::root_member;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_SELF;
 use crate::world::{Mpi, World};

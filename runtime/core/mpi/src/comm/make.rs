@@ -3,7 +3,7 @@
 
 use crate::collective::agreement::{AgreedHandles, Contribution, Met};
 use crate::collective::bridges::Bridges;
-use crate::collective::instance::sides;
+use crate::collective::membership::sides;
 use crate::collective::mode::Mode;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;

@@ -1,0 +1,122 @@
+//! Members of a communicator's collectives.
+
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use objects::group::Group;
+use p2p::request::{PROC_NULL, ROOT};
+
+/// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
+// Both sides of an intercommunicator are one set of members here, the side with the lesser first rank in
+// front: an algorithm between groups is a schedule as any other.
+pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
+    let me = objects.comms.current;
+    let communicator = objects.comms.at(comm);
+    if communicator.remote.is_none() {
+        return (communicator.size(), communicator.rank(me), None);
+    }
+    let (first, second) = sides(objects, comm);
+    let member = first.rank_of(me).unwrap_or_else(|| first.size() + second.rank_of(me).unwrap_or(0));
+    (first.size() + second.size(), member, Some(first.size()))
+}
+
+/// The mounted rank among the members of a communicator's collectives.
+#[derive(Clone, Copy)]
+pub(crate) struct CallMembership {
+    /// The communicator's handle, and its index.
+    pub(crate) handle: usize,
+    pub(crate) comm: u32,
+    /// Members in all.
+    pub(crate) size: u32,
+    /// The rank's number among them.
+    pub(crate) member: u32,
+    /// Members of the first side of an intercommunicator.
+    pub(crate) sides: Option<u32>,
+    /// The rank in its own group.
+    pub(crate) rank: u32,
+    /// Ranks of the group that blocks come from and go to.
+    pub(crate) peers: u32,
+    /// The root's number among the members, if there is one that this member knows.
+    pub(crate) root: Option<u32>,
+    /// `true` if the rank is the root.
+    pub(crate) is_root: bool,
+    /// `true` for the root's own group in an intercommunicator, but the root (`MPI_PROC_NULL`).
+    pub(crate) is_outside: bool,
+}
+
+impl CallMembership {
+    /// Returns the mounted rank's part in a call without root.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub(crate) fn of(objects: &Objects, comm: usize) -> Result<CallMembership> {
+        let index = objects.comms.index(comm)?;
+        let (size, member, sides) = membership(objects, index);
+        let communicator = objects.comms.at(index);
+        let (rank, peers) = match sides {
+            None => (member, size),
+            Some(_) => (communicator.rank(objects.comms.current), communicator.peers()),
+        };
+        let (root, is_root, is_outside) = (None, false, false);
+        Ok(CallMembership {
+            handle: comm,
+            comm: index,
+            size,
+            member,
+            sides,
+            rank,
+            peers,
+            root,
+            is_root,
+            is_outside,
+        })
+    }
+    /// Returns it for a call with this root.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ROOT`.
+    pub(crate) fn with_root(self, objects: &Objects, root: i32) -> Result<CallMembership> {
+        let member = root_member(objects, self.comm, root)?;
+        let is_root = member == Some(self.member) && (self.sides.is_none() || root == ROOT);
+        Ok(CallMembership { root: member, is_root, is_outside: member.is_none(), ..self })
+    }
+    pub(crate) fn is_inter(&self) -> bool {
+        self.sides.is_some()
+    }
+}
+
+/// The root as a member number; `None` for `MPI_PROC_NULL`.
+// Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of
+// members are the same for all.
+pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
+    let communicator = objects.comms.at(comm);
+    let (_, me, sides) = membership(objects, comm);
+    let bad = || {
+        Failure::new(
+            ErrorClass::ROOT,
+            format!(
+                "root {root} is not a rank of the communicator, which has {} (0 to {})",
+                communicator.peers(),
+                i64::from(communicator.peers()) - 1
+            ),
+        )
+    };
+    match sides {
+        None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
+        Some(_) if root == ROOT => Ok(Some(me)),
+        Some(_) if root == PROC_NULL => Ok(None),
+        Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
+            Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
+        }
+        _ => Err(bad()),
+    }
+}
+
+/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first
+/// member.
+// Groups are disjoint, so that their first members differ and the order is total: no tie.
+pub fn sides(objects: &Objects, comm: u32) -> (&Group, &Group) {
+    let communicator = objects.comms.at(comm);
+    let (local, remote) =
+        (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
+    if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+}

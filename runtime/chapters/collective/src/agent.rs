@@ -5,6 +5,7 @@ use crate::delivery::Delivery;
 use crate::reduction::Reduction;
 use engine::Time;
 use objects::error::{ErrorClass, Failure};
+use p2p::Messages;
 use p2p::view::BufferView;
 use schedule::data::steps::{Rows, SizeMismatch};
 use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
@@ -198,6 +199,21 @@ impl Agent {
         self.missing.get_or_insert(rank);
         if !self.output.is_empty() {
             self.failure.get_or_insert_with(|| takes_part_without_data(rank));
+        }
+    }
+}
+
+// A nonblocking member is told by its request, a blocked one is woken; one that was never blocked (it is
+// entering right now, and finds itself through) has nothing to be told.
+pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
+    match agent.request {
+        Some(request) => messages.finish_request(request, agent.clock),
+        None => {
+            let state = &mut messages.ranks_mut()[agent.rank];
+            if state.waiting != 0 {
+                state.waiting = 0;
+                messages.ready_mut().wake(agent.rank);
+            }
         }
     }
 }

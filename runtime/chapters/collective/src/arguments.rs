@@ -5,6 +5,7 @@ use crate::area::BufferArgument;
 use crate::blocks::{BlockList, block_list};
 use crate::membership::CallMembership;
 use crate::mode::Mode;
+use crate::reduction::Operands;
 use crate::signature::CallSignature;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
@@ -91,6 +92,17 @@ impl<'a> CallArguments<'a> {
             gathers: true,
             elements: None,
         }
+    }
+
+    /// Returns operation and datatype of a reduction.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP`, `MPI_ERR_TYPE`.
+    pub(crate) fn operands(&self, messages: &Messages, objects: &Objects) -> Result<Option<Operands>> {
+        if let Beside::Uncalled { commutative, element } = self.beside {
+            return Operands::uncalled(objects, commutative, element).map(Some);
+        }
+        self.brief.reduction.map(|handles| Operands::of(messages, objects, handles)).transpose()
     }
 
     /// Returns what must agree between the members.

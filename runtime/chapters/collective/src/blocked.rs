@@ -1,8 +1,8 @@
 //! Ranks that are blocked in collectives.
 
 use crate::agent::AgentState;
-use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
-use crate::membership::membership;
+use crate::instance::{CollectiveInstance, Collectives};
+use crate::membership::{InstanceScope, membership};
 use objects::Objects;
 
 impl Collectives {

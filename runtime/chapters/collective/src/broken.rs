@@ -7,10 +7,9 @@
 //! member's own.
 
 use crate::agent::AgentState;
-use crate::departure::agent_done;
-use crate::instance::home;
-use crate::instance::{CollectiveInstance, Collectives, InstanceScope};
-use crate::membership::sides;
+use crate::agent::agent_done;
+use crate::instance::{CollectiveInstance, Collectives};
+use crate::membership::{InstanceScope, home, sides};
 use engine::Time;
 use objects::Objects;
 use objects::error::{ErrorClass, Result};

@@ -10,7 +10,7 @@ use crate::arguments::{Beside, CallArguments};
 use crate::delivery::Delivery;
 use crate::entrance::{EnteredCall, Entrance};
 use crate::entry::Entry;
-use crate::instance::InstanceScope;
+use crate::membership::InstanceScope;
 use crate::reduction::Operands;
 use objects::error::Result;
 use p2p::handle;
@@ -61,7 +61,7 @@ impl Entrance<'_> {
 
     fn entry_of(&self, call: CallArguments) -> Result<Entry> {
         let (messages, objects, place) = (&*self.messages, &*self.objects, call.place);
-        let operands = match Operands::of(messages, objects, &call) {
+        let operands = match call.operands(messages, objects) {
             // Operation and datatype of one that takes no part have no meaning.
             Err(_) if place.is_outside => None,
             operands => operands?,

@@ -5,8 +5,7 @@
 use crate::calls::{CallId, Calls};
 use crate::entrance::Entrance;
 use crate::instance::Collectives;
-use crate::instance::home;
-use crate::membership::membership;
+use crate::membership::{home, membership};
 use objects::error::Result;
 
 impl Collectives {

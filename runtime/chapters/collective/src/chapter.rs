@@ -2,7 +2,8 @@
 //! of them.
 
 use crate::functions::FunctionWork;
-use crate::instance::{Collectives, InstanceScope};
+use crate::instance::Collectives;
+use crate::membership::InstanceScope;
 use crate::reduction::UserReduction;
 use crate::report;
 use engine::Time;

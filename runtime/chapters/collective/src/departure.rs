@@ -1,8 +1,9 @@
 //! The end of a member's part in an instance, and of the instance with its last member.
 
-use crate::agent::{Agent, AgentState};
+use crate::agent::AgentState;
 use crate::delivery::Delivery;
-use crate::instance::{Collectives, InstanceScope, home};
+use crate::instance::Collectives;
+use crate::membership::{InstanceScope, home};
 use objects::Objects;
 use objects::error::Result;
 use p2p::Messages;
@@ -95,19 +96,6 @@ impl Collectives {
         }
         if let Some(calls) = self.calls.get_mut(home) {
             calls.leave(index);
-        }
-    }
-}
-
-// A nonblocking member is told by its request, a blocked one is woken; one that was never blocked (it is
-// entering right now, and finds itself through) has nothing to be told.
-pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
-    match agent.request {
-        Some(request) => messages.finish_request(request, agent.clock),
-        None => {
-            if let Some(strand) = messages.ranks_mut().unblock(agent.rank) {
-                messages.ready_mut().wake(strand);
-            }
         }
     }
 }

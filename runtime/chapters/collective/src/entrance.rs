@@ -1,6 +1,7 @@
 //! Entrance of collective calls.
 
 use crate::instance::Collectives;
+use crate::ticket::Ticket;
 use objects::Objects;
 use p2p::Messages;
 use p2p::view::BufferView;
@@ -15,6 +16,13 @@ pub struct EnteredCall {
     pub through: bool,
     /// The memory for a result that no agent delivers.
     pub(crate) target: BufferView,
+}
+
+impl EnteredCall {
+    /// Returns what it waits for.
+    pub fn waiting(&self) -> Ticket {
+        Ticket::new(self.instance, self.member)
+    }
 }
 
 /// The state that a collective call changes, in three parts.

@@ -4,13 +4,13 @@
 //! Members of an instance that is not complete are held until the last has entered, or until nothing else can
 //! run: then their agents start at their entry clocks.
 
+use crate::agent::agent_done;
 use crate::agent::{Agent, AgentState};
 use crate::agreement::{Contribution, Resolve};
 use crate::calls::CallId;
 use crate::delivery::Delivery;
-use crate::departure::agent_done;
-use crate::instance::{CollectiveInstance, Collectives, InstanceScope, home};
-use crate::planes::members_of;
+use crate::instance::{CollectiveInstance, Collectives};
+use crate::membership::{InstanceScope, home, members_of};
 use crate::reduction::Reduction;
 use crate::signature::CallSignature;
 use objects::Objects;

@@ -1,11 +1,11 @@
 //! Runs schedules event by event: an agent for each member, moved on by the arrival of messages.
 
+use crate::agent::agent_done;
 use crate::agent::{Agent, AgentState, buffer_mut, buffer_of};
 use crate::broken::member_of;
-use crate::departure::agent_done;
 use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::member_rank;
+use crate::membership::member_rank;
 use crate::reduction::UserReduction;
 use engine::{Span, Time};
 use objects::Objects;

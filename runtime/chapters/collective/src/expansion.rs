@@ -1,9 +1,10 @@
 //! Agents of members that were held together: they go on one by one from here.
 
 use crate::agent::Agent;
-use crate::contributions::Gathering;
 use crate::delivery::Delivery;
-use crate::instance::{Collectives, member_rank};
+use crate::gathering::Gathering;
+use crate::instance::Collectives;
+use crate::membership::member_rank;
 use objects::Objects;
 use p2p::Messages;
 use schedule::{Member, NOBODY, Shape};

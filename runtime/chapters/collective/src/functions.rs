@@ -2,11 +2,11 @@
 //! do, but the main loop calls the functions: each may run only while its own rank is mounted, and the last
 //! member that enters is still running.
 
-use crate::contributions::Data;
+use crate::gathering::Data;
+use crate::gathering::results::ReductionLayout;
 use crate::instance::Collectives;
-use crate::planes::group_of;
+use crate::membership::group_of;
 use crate::reduction::MemberReductions;
-use crate::results::ReductionLayout;
 use objects::Objects;
 use objects::group::Group;
 use p2p::Messages;

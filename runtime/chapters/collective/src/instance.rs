@@ -5,15 +5,13 @@ use crate::agent::Agent;
 use crate::agreement::Agreement;
 use crate::bridges::Bridges;
 use crate::calls::CallTable;
-use crate::contributions::Gathering;
-use crate::latest::LastCall;
-use crate::membership::sides;
+use crate::gathering::Gathering;
+use crate::gathering::latest::LastCall;
+use crate::membership::InstanceScope;
 use crate::reduction::UserReduction;
 use crate::signature::CallSignature;
 use engine::{Span, Time};
-use objects::Objects;
 use objects::error::Result;
-use objects::group::Group;
 use objects::slab::Slab;
 use p2p::Messages;
 use p2p::faults::Fault;
@@ -32,15 +30,6 @@ pub(crate) struct ArrivedMessage {
     pub(crate) payload: Option<u32>,
     /// The rank for want of whose data it is incomplete.
     pub(crate) missing: Option<u32>,
-}
-
-/// The communicator or group of an instance.
-#[derive(Clone)]
-pub(crate) enum InstanceScope {
-    /// The members of a communicator (its index).
-    Comm(u32),
-    /// A group whose members find each other by context, tag and first member.
-    Group((u32, i32, u32), Rc<Group>),
 }
 
 /// One collective call of a communicator.
@@ -241,25 +230,4 @@ impl CollectiveInstance {
             InstanceScope::Group(..) => 0,
         }
     }
-}
-
-/// Returns the world rank of a member of a communicator's collectives.
-pub(crate) fn member_rank(objects: &Objects, place: &InstanceScope, member: u32, me: u32) -> u32 {
-    let comm = match place {
-        InstanceScope::Comm(comm) => *comm,
-        InstanceScope::Group(_, group) => return group.world_rank(member),
-    };
-    let communicator = objects.comms.at(comm);
-    if communicator.is_self {
-        return me;
-    }
-    let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
-    let (first, second) = sides(objects, comm);
-    debug_assert!(remote.size() > 0);
-    if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
-}
-
-/// Returns the object in which both sides of an intercommunicator keep their collectives.
-pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
-    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
 }

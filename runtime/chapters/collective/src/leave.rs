@@ -5,6 +5,7 @@ use crate::CHAPTER;
 use crate::agent::AgentState;
 use crate::blocks::BlockList;
 use crate::delivery::Delivery;
+use crate::gathering::ResultMemory;
 use crate::instance::Collectives;
 use objects::Objects;
 use objects::error::Result;
@@ -74,10 +75,7 @@ impl Collectives {
             if let Some(list) = list
                 && gathering.varied.is_some()
             {
-                match gathering.kept(member) {
-                    Some(kept) => list.fill(kept),
-                    None => gathering.varied.as_mut().expect("looked at above").deliver_to(member, list),
-                }
+                gathering.take(&instance.shape, member, ResultMemory::List(list));
                 self.leave_instance(objects, index);
                 return Ok(0);
             }
@@ -93,16 +91,13 @@ impl Collectives {
     /// `leaves`, for good.
     pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
         let instance = self.instance_mut(index);
-        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else {
+        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.is_complete()) else {
             return;
         };
-        let bytes = gathering.buffers(&instance.shape, member).2;
-        let Some(pending) = &mut gathering.pending else { return };
-        let target = pending.take_target(member - gathering.first, bytes);
-        gathering.deliver(&instance.shape, member, &target);
-        if let Some(varied) = &mut gathering.varied {
-            varied.delivered(member);
+        if gathering.pending.is_none() {
+            return;
         }
+        gathering.take(&instance.shape, member, ResultMemory::Pending);
         if leaves {
             self.leave_instance(objects, index);
         }
@@ -119,11 +114,11 @@ impl Collectives {
         target: &BufferView,
     ) -> Result<usize> {
         self.take_broken(messages, objects, index, member)?;
-        let instance = self.instance(index);
-        let Some(gathering) = &instance.gathering else {
+        let instance = self.instance_mut(index);
+        let Some(gathering) = &mut instance.gathering else {
             return self.finish_agent(messages, objects, index, member, Some(target));
         };
-        gathering.deliver(&instance.shape, member, target);
+        gathering.take(&instance.shape, member, ResultMemory::View(target));
         let outcome = instance.outcome(member);
         self.leave_instance(objects, index);
         outcome.unwrap_or(Ok(0)).map_err(|failure| failure.after_entry())

@@ -4,7 +4,8 @@
 //! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of
 //! that crate. Knows messages and MPI's objects, and nothing of decisions, their order or the main loop.
 //!
-//! A call (`call.rs`) becomes a member's entry into an instance (`entry.rs`, `instance.rs`), which starts
+//! A call's arguments are analysed once (`call.rs`, `arguments.rs`). By them a member enters an instance
+//! (`gathering/entering.rs`, else `entry.rs`; `instance.rs`), which starts
 //! (`start.rs`) and ends with the departure of its last member (`leave.rs`, `departure.rs`). Its algorithm's
 //! steps are taken in one of three ways, to the same picosecond and the same bits (tests compare them):
 //!
@@ -15,9 +16,8 @@
 //!
 //! The planes take the members of one process or of many, with or without overheads; `planes.rs` hands them
 //! over. Until all members are in, a gathering (`gathering.rs`) keeps a few words of each. The blocks of the
-//! v, w and neighbourhood forms have a file for each form (`gatherv.rs`, `allgatherv.rs`, `alltoallv.rs`,
-//! `reduce_scatter.rs`, `neighbor.rs`). The main loop calls functions of the program (`functions.rs`), each
-//! with its own rank mounted.
+//! v, w and neighbourhood forms have a file for each form (`gathering/varied/`). The main loop calls
+//! functions of the program (`functions.rs`), each with its own rank mounted.
 //!
 //! If nothing else can run before all are in, they start event by event, so that a rank that may leave early
 //! (the root of a broadcast) can. The same holds when a member tests for completion: the others may not delay
@@ -27,10 +27,7 @@
 //! `remote/events.rs` for the others, `remote/meeting.rs` for new communicators.
 
 pub(crate) mod agent;
-pub(crate) mod agreed;
 pub mod agreement;
-pub(crate) mod allgatherv;
-pub(crate) mod alltoallv;
 pub mod area;
 pub(crate) mod arguments;
 pub(crate) mod blocked;
@@ -42,7 +39,6 @@ pub(crate) mod call_id;
 pub(crate) mod calls;
 pub(crate) mod chapter;
 pub(crate) mod comparison;
-pub(crate) mod contributions;
 pub(crate) mod delivery;
 pub(crate) mod departure;
 pub mod entrance;
@@ -51,29 +47,22 @@ pub(crate) mod executor;
 pub(crate) mod expansion;
 pub(crate) mod functions;
 pub(crate) mod gathering;
-pub(crate) mod gatherv;
 pub mod instance;
-pub(crate) mod latest;
 pub(crate) mod leave;
 pub mod membership;
 pub mod mode;
-pub(crate) mod neighbor;
-pub(crate) mod pending;
 pub mod planes;
 pub(crate) mod records;
-pub(crate) mod reduce_scatter;
 pub(crate) mod reduction;
 pub(crate) mod refused;
 pub(crate) mod remote;
 pub(crate) mod report;
-pub(crate) mod results;
 pub(crate) mod second_half;
 pub(crate) mod settlement;
 pub(crate) mod signature;
 pub(crate) mod start;
 pub(crate) mod taken;
 pub mod ticket;
-pub(crate) mod varied;
 
 pub use call::lengths::{Lengths, Reducing};
 pub use instance::Collectives;

@@ -1,9 +1,19 @@
-//! Members of a communicator's collectives.
+//! Members of a communicator's collectives, and of those among a group.
 
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use p2p::request::{PROC_NULL, ROOT};
+use std::rc::Rc;
+
+/// The communicator or group of an instance.
+#[derive(Clone)]
+pub(crate) enum InstanceScope {
+    /// The members of a communicator (its index).
+    Comm(u32),
+    /// A group whose members find each other by context, tag and first member.
+    Group((u32, i32, u32), Rc<Group>),
+}
 
 /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
 // Both sides of an intercommunicator are one set of members here, the side with the lesser first rank in
@@ -111,6 +121,22 @@ pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32
     }
 }
 
+/// Returns the world rank of a member of a communicator's collectives.
+pub(crate) fn member_rank(objects: &Objects, place: &InstanceScope, member: u32, me: u32) -> u32 {
+    let comm = match place {
+        InstanceScope::Comm(comm) => *comm,
+        InstanceScope::Group(_, group) => return group.world_rank(member),
+    };
+    let communicator = objects.comms.at(comm);
+    if communicator.is_self {
+        return me;
+    }
+    let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
+    let (first, second) = sides(objects, comm);
+    debug_assert!(remote.size() > 0);
+    if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
+}
+
 /// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first
 /// member.
 // Groups are disjoint, so that their first members differ and the order is total: no tie.
@@ -119,4 +145,29 @@ pub fn sides(objects: &Objects, comm: u32) -> (&Group, &Group) {
     let (local, remote) =
         (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+}
+
+/// Returns the object in which both sides of an intercommunicator keep their collectives.
+pub(crate) fn home(objects: &Objects, comm: u32) -> u32 {
+    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+}
+
+/// Returns the members of a collective in their order: of an intercommunicator those of both sides.
+/// O(members) there.
+pub(crate) fn members_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
+    match place {
+        InstanceScope::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
+            let (first, second) = sides(objects, *comm);
+            Group::from_ranks(first.iter().chain(second.iter()).collect())
+        }
+        _ => group_of(objects, place),
+    }
+}
+
+/// Returns the local group of a communicator, or the group of a call among one.
+pub(crate) fn group_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
+    match place {
+        InstanceScope::Comm(comm) => objects.comms.at(*comm).group.clone(),
+        InstanceScope::Group(_, group) => group.clone(),
+    }
 }

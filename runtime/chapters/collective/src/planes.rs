@@ -6,13 +6,12 @@
 //! picosecond and the bits of the event executor. A test compares the two on random programs.
 
 use crate::agent::AgentMembers;
-use crate::agent::{Agent, AgentState};
-use crate::departure::agent_done;
+use crate::agent::{Agent, AgentState, agent_done};
+use crate::gathering::pending::Pending;
+use crate::gathering::varied::Varied;
+use crate::instance::CollectiveInstance;
 use crate::instance::Collectives;
-use crate::instance::{CollectiveInstance, InstanceScope};
-use crate::membership::sides;
-use crate::pending::Pending;
-use crate::varied::Varied;
+use crate::membership::{InstanceScope, group_of};
 use engine::{EndOfTime, Span, Time};
 use objects::Objects;
 use objects::group::Group;
@@ -176,26 +175,6 @@ pub(crate) fn run_pending(
     for member in (0..size).rev() {
         // The rank's clock stays where it is: it moves when the rank asks, if it asks after that.
         messages.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
-    }
-}
-
-/// Returns the members of a collective in their order: of an intercommunicator those of both sides.
-/// O(members) there.
-pub(crate) fn members_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
-    match place {
-        InstanceScope::Comm(comm) if objects.comms.at(*comm).remote.is_some() => {
-            let (first, second) = sides(objects, *comm);
-            Group::from_ranks(first.iter().chain(second.iter()).collect())
-        }
-        _ => group_of(objects, place),
-    }
-}
-
-/// Returns the local group of a communicator, or the group of a call among one.
-pub(super) fn group_of(objects: &Objects, place: &InstanceScope) -> Rc<Group> {
-    match place {
-        InstanceScope::Comm(comm) => objects.comms.at(*comm).group.clone(),
-        InstanceScope::Group(_, group) => group.clone(),
     }
 }
 

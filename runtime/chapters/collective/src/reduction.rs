@@ -1,6 +1,5 @@
 //! Operations of reductions.
 
-use crate::arguments::{Beside, CallArguments};
 use objects::Objects;
 use objects::abi::MPI_BYTE;
 use objects::datatype::{Constructor, Datatype};
@@ -60,26 +59,22 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    /// Returns what the mounted rank calls a reduction with, if its call is one.
+    /// Looks up the operation and the datatype that the mounted rank reduces with.
     ///
     /// # Errors
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`.
     pub(crate) fn of(
         messages: &Messages,
         objects: &Objects,
-        call: &CallArguments,
-    ) -> Result<Option<Operands>> {
-        if let Beside::Uncalled { commutative, element } = call.beside {
-            return Operands::uncalled(objects, commutative, element).map(Some);
-        }
-        let Some((op, datatype)) = call.brief.reduction else { return Ok(None) };
+        (op, datatype): (usize, usize),
+    ) -> Result<Operands> {
         let operation = objects.ops.get(messages.me(), op)?;
         let kind = objects.types.usable(messages.me(), datatype)?;
-        Ok(Some(Operands { op: operation.clone(), datatype: kind.clone(), handle: datatype }))
+        Ok(Operands { op: operation.clone(), datatype: kind.clone(), handle: datatype })
     }
     /// Returns a function of the program on elements of so many bytes, in a run without payloads: nothing is
     /// ever reduced.
-    fn uncalled(objects: &Objects, commute: bool, element: u64) -> Result<Operands> {
+    pub(crate) fn uncalled(objects: &Objects, commute: bool, element: u64) -> Result<Operands> {
         let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
         let count = i64::try_from(element).unwrap_or(i64::MAX);
         let datatype = Datatype::new(Constructor::Contiguous {

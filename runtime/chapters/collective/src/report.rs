@@ -1,6 +1,7 @@
 //! Collectives in a deadlock's report: how many members have entered, who is missing.
 
-use crate::instance::{CollectiveInstance, Collectives, member_rank};
+use crate::instance::{CollectiveInstance, Collectives};
+use crate::membership::member_rank;
 use crate::remote::spread::{Ident, is_spread};
 use engine::record::{Put, Take};
 use objects::Objects;

@@ -1,6 +1,5 @@
 //! A rank that is blocked in a collective, in a small frame: one word says which member of which call it is.
 
-use crate::entrance::EnteredCall;
 use crate::mode::ENDED;
 
 /// In a member's number, of which there are fewer than 2^31.
@@ -15,7 +14,7 @@ pub struct Ticket(usize);
 impl Ticket {
     /// There is nothing to wait for.
     pub const THROUGH: Ticket = Ticket(ENDED);
-    pub(super) fn new(instance: u32, member: u32) -> Ticket {
+    pub(crate) fn new(instance: u32, member: u32) -> Ticket {
         Ticket((instance as usize) << 32 | member as usize)
     }
     /// Returns it as a word for the second half.
@@ -37,12 +36,5 @@ impl Ticket {
     }
     pub(super) fn parts(self) -> (u32, u32) {
         ((self.0 >> 32) as u32, (self.0 & !NO_RESULT) as u32)
-    }
-}
-
-impl EnteredCall {
-    /// Returns what it waits for.
-    pub fn waiting(&self) -> Ticket {
-        Ticket::new(self.instance, self.member)
     }
 }

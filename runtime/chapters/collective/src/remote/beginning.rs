@@ -1,7 +1,8 @@
 //! The way in which an instance with members on several processes begins: gathered, or event by event.
 
 use crate::calls::Calls;
-use crate::instance::{Collectives, InstanceScope};
+use crate::instance::Collectives;
+use crate::membership::InstanceScope;
 use crate::remote::passage::Distributed;
 use crate::remote::spread::{Ident, is_spread};
 use objects::Objects;

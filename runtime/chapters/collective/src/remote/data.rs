@@ -1,6 +1,6 @@
 //! The data of a distributed collective: each process sends each other once what its members get.
 
-use crate::contributions::{Data, Gathering};
+use crate::gathering::{Data, Gathering};
 use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::Ident;
 use engine::Time;

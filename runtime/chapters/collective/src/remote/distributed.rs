@@ -13,9 +13,9 @@
 //! process runs the collective event by event: then each process makes agents of its own.
 
 use crate::agent::Agent;
-use crate::contributions::{Data, Gathering};
+use crate::gathering::{Data, Gathering};
 use crate::instance::Collectives;
-use crate::instance::InstanceScope;
+use crate::membership::InstanceScope;
 use crate::planes::Between;
 use crate::planes::agents_through;
 use crate::planes::burden;

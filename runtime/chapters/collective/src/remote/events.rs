@@ -7,7 +7,7 @@
 use crate::calls::CallId;
 use crate::instance::ArrivedMessage;
 use crate::instance::Collectives;
-use crate::instance::InstanceScope;
+use crate::membership::InstanceScope;
 use crate::remote::send_away::RecordBody;
 use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;

@@ -2,8 +2,8 @@
 //! it elsewhere.
 
 use crate::broken::member_of;
-use crate::instance::home;
-use crate::instance::{Collectives, InstanceScope};
+use crate::instance::Collectives;
+use crate::membership::{InstanceScope, home};
 use crate::remote::spread::{Ident, is_spread};
 use engine::record::Take;
 use objects::Objects;

@@ -7,7 +7,7 @@
 use crate::agreement::Contributions;
 use crate::agreement::refused_among;
 use crate::instance::Collectives;
-use crate::instance::member_rank;
+use crate::membership::member_rank;
 use crate::remote::contribution::{decode, encode};
 use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::spread::Ident;

@@ -4,8 +4,9 @@
 //! that one tells all to go on. A process that says that it is ready tells how often members have had to go
 //! on one by one, so that nobody counts it who has started since.
 
-use crate::contributions::Gathering;
-use crate::instance::{Collectives, InstanceScope};
+use crate::gathering::Gathering;
+use crate::instance::Collectives;
+use crate::membership::InstanceScope;
 use crate::remote::kind::CollectiveRecordKind;
 use crate::remote::readies::{Readies, Ready, ShapeDigest};
 use crate::remote::spread::Ident;

@@ -1,14 +1,21 @@
 //! Collectives whose members say more than one size, while its members gather.
 
-use crate::allgatherv::Allgatherv;
-use crate::alltoallv::Alltoallv;
+pub(crate) mod agreed;
+pub(crate) mod allgatherv;
+pub(crate) mod alltoallv;
+pub(crate) mod gatherv;
+pub(crate) mod neighbor;
+pub(crate) mod reduce_scatter;
+
 use crate::arguments::{Beside, CallArguments};
 use crate::blocks::BlockList;
-use crate::gatherv::Gatherv;
-use crate::neighbor::NeighborExchange;
-use crate::reduce_scatter::ReduceScatter;
+use allgatherv::Allgatherv;
+use alltoallv::Alltoallv;
+use gatherv::Gatherv;
+use neighbor::NeighborExchange;
 use objects::topology::Topology;
 use p2p::view::BufferView;
+use reduce_scatter::ReduceScatter;
 use schedule::{Blocks, Kind, Member, Members, Shape, member_of};
 use std::rc::Rc;
 
@@ -33,13 +40,13 @@ pub(crate) enum Varied {
 
 impl Varied {
     /// Returns `true` if a collective of this kind is one.
-    pub(super) fn is(kind: Kind, irregular: bool) -> bool {
+    pub(crate) fn is(kind: Kind, irregular: bool) -> bool {
         irregular || kind == Kind::Neighbor
     }
     /// For `members` of a collective of a communicator with this topology; `None` if it is not to gather.
     // `None` before anything is kept: what would take too much memory goes through as agents from its first
     // member on.
-    pub(super) fn new(shape: &Shape, members: u32, topology: Option<Rc<Topology>>) -> Option<Varied> {
+    pub(crate) fn new(shape: &Shape, members: u32, topology: Option<Rc<Topology>>) -> Option<Varied> {
         match (shape.kind, topology) {
             (Kind::Neighbor, Some(topology)) => {
                 Some(Varied::Neighbor(NeighborExchange::new(topology, members)))
@@ -56,7 +63,7 @@ impl Varied {
         }
     }
     /// Records that a member is in, whose rank is mounted.
-    pub(super) fn enter(&mut self, call: &CallArguments) {
+    pub(crate) fn enter(&mut self, call: &CallArguments) {
         let (member, send, receive) = (call.place.member, &call.send, &call.receive);
         match (self, send.as_list(), receive.as_list()) {
             (Varied::Gatherv(gatherv), ..) => gatherv.enter(member, send, receive),
@@ -77,15 +84,15 @@ impl Varied {
         }
     }
     /// Returns `true` if what members bring and get is kept elsewhere, because it is reduced.
-    pub(super) fn is_reduced(&self) -> bool {
+    pub(crate) fn is_reduced(&self) -> bool {
         matches!(self, Varied::ReduceScatter(_))
     }
     /// Returns where blocks of a reduction begin, on which all agree.
-    pub(super) fn begins(&self) -> Option<&Rc<[u64]>> {
+    pub(crate) fn begins(&self) -> Option<&Rc<[u64]>> {
         if let Varied::ReduceScatter(reduce_scatter) = self { reduce_scatter.agreed() } else { None }
     }
     /// Returns `true` if all say the same.
-    pub(super) fn fits(&mut self) -> bool {
+    pub(crate) fn fits(&mut self) -> bool {
         match self {
             Varied::Gatherv(gatherv) => gatherv.fits(),
             Varied::Alltoallv(alltoallv) => alltoallv.fits(),
@@ -95,7 +102,7 @@ impl Varied {
         }
     }
     /// Returns what a member that is in sends and receives.
-    pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
+    pub(crate) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         match self {
             Varied::Gatherv(gatherv) => gatherv.blocks(member),
             Varied::Alltoallv(alltoallv) => alltoallv.blocks(member),
@@ -105,13 +112,13 @@ impl Varied {
         }
     }
     /// Returns its neighbours: sources and destinations.
-    pub(super) fn neighbors(&self, member: u32) -> Option<Lists> {
+    pub(crate) fn neighbors(&self, member: u32) -> Option<Lists> {
         let Varied::Neighbor(neighbor) = self else { return None };
         let (sources, destinations, _) = neighbor.topology().neighbors(member);
         Some((sources, destinations))
     }
     /// Returns the packed bytes that a member gives.
-    pub(super) fn contribution(&self, member: u32) -> &[u8] {
+    pub(crate) fn contribution(&self, member: u32) -> &[u8] {
         match self {
             Varied::Gatherv(gatherv) => gatherv.contribution(member),
             Varied::Alltoallv(alltoallv) => alltoallv.contribution(member),
@@ -121,14 +128,14 @@ impl Varied {
         }
     }
     /// Returns where the root of a gather gets its blocks.
-    pub(super) fn targets(&self, member: u32) -> &[BufferView] {
+    pub(crate) fn targets(&self, member: u32) -> &[BufferView] {
         match self {
             Varied::Gatherv(gatherv) => gatherv.targets(member),
             _ => &[],
         }
     }
     /// Copies a member's result, whose rank is mounted, into its memory.
-    pub(super) fn deliver(&self, member: u32, target: &BufferView) {
+    pub(crate) fn deliver(&self, member: u32, target: &BufferView) {
         match self {
             Varied::Gatherv(gatherv) => gatherv.deliver(member, target),
             // Side by side: others are delivered to a list of blocks.
@@ -141,7 +148,7 @@ impl Varied {
         }
     }
     /// Delivers as [`Varied::deliver`] does, into a list of blocks.
-    pub(super) fn deliver_to(&mut self, member: u32, list: &BlockList) {
+    pub(crate) fn deliver_to(&mut self, member: u32, list: &BlockList) {
         match self {
             Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}
             Varied::Alltoallv(alltoallv) => list.fill(&alltoallv.take(member)),
@@ -152,7 +159,7 @@ impl Varied {
         }
     }
     /// Records that a member's result is in its memory.
-    pub(super) fn delivered(&mut self, member: u32) {
+    pub(crate) fn delivered(&mut self, member: u32) {
         if let Varied::Gatherv(gatherv) = self {
             gatherv.delivered(member);
         }

@@ -1,7 +1,7 @@
 //! `MPI_Reduce_scatter` of blocks that differ, while its members gather: what a member keeps. The data is as
 //! in other reductions.
 
-use crate::agreed::Agreed;
+use super::agreed::Agreed;
 use schedule::Blocks;
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ impl ReduceScatter {
 }
 
 /// Returns what a member of a reduction sends and keeps.
-pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks) {
+pub(crate) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks) {
     let send = Blocks::Each(begins.clone());
     let own = send.bytes(member);
     (send, Blocks::Uniform(own))

@@ -26,7 +26,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(members: u32) -> Pending {
+    pub(crate) fn new(members: u32) -> Pending {
         let requests = vec![NIL; members as usize];
         Pending {
             requests,
@@ -37,7 +37,7 @@ impl Pending {
         }
     }
     /// Records that a member is in; `first` if nobody was.
-    pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &BufferView) {
+    pub(crate) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &BufferView) {
         self.requests[place as usize] = request;
         if first {
             self.clock = clock;
@@ -59,14 +59,14 @@ impl Pending {
         }
         self.targets[place as usize] = target.buffer;
     }
-    pub(super) fn request(&self, place: u32) -> u32 {
+    pub(crate) fn request(&self, place: u32) -> u32 {
         self.requests[place as usize]
     }
-    pub(super) fn clock(&self, place: u32) -> Time {
+    pub(crate) fn clock(&self, place: u32) -> Time {
         self.clocks.get(place as usize).copied().unwrap_or(self.clock)
     }
     /// Returns where a result of `bytes` goes.
-    pub(super) fn target(&self, place: u32, bytes: u64) -> BufferView {
+    pub(crate) fn target(&self, place: u32, bytes: u64) -> BufferView {
         if let Some(view) = self.scattered.get(&place) {
             return view.clone();
         }
@@ -78,7 +78,7 @@ impl Pending {
     /// [`Pending::target`], once: afterwards it goes nowhere.
     // Once: a request whose data was asked for early (`MPI_Request_get_status`) is completed later, when the
     // program may have changed the buffer.
-    pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> BufferView {
+    pub(crate) fn take_target(&mut self, place: u32, bytes: u64) -> BufferView {
         let target = self.target(place, bytes);
         self.scattered.remove(&place);
         if let Some(place) = self.targets.get_mut(place as usize) {

@@ -1,6 +1,6 @@
 //! `MPI_Allgatherv` while its members gather: every member gives a block and knows the sizes of all.
 
-use crate::agreed::Agreed;
+use super::agreed::Agreed;
 use crate::arguments::CallMemory;
 use crate::blocks::BlockList;
 use schedule::{Blocks, begins};

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Offsets of blocks that the members give, each list as in [`Blocks::Each`](super::schedule::Blocks::Each).
+/// Offsets of blocks that the members give, each list as in [`Blocks::Each`](schedule::Blocks::Each).
 // Of a million members each names a million numbers: one copy of what all say alike, and others only of those
 // who contradict it.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Results that a collective makes of its members' contributions, all at once.
 
-use crate::contributions::{Data, Gathering};
-use crate::reduce_scatter::blocks;
+use crate::gathering::varied::reduce_scatter::blocks;
+use crate::gathering::{Data, Gathering};
 use schedule::data::steps::{DataPlane, Rows};
 use schedule::data::{association, movement};
 use schedule::segments::ProcessSegment;
@@ -9,9 +9,9 @@ use schedule::{Kind, Member, Members, Schedule, Shape};
 use std::rc::Rc;
 
 /// Members of a reduction; `begins` says where blocks begin of which each keeps its own.
-pub(super) struct ReductionLayout<'a> {
-    pub(super) shape: &'a Shape,
-    pub(super) begins: Option<&'a Rc<[u64]>>,
+pub(crate) struct ReductionLayout<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) begins: Option<&'a Rc<[u64]>>,
 }
 
 impl Members for ReductionLayout<'_> {
@@ -33,7 +33,7 @@ impl Members for ReductionLayout<'_> {
 
 impl Gathering {
     /// Turns contributions into results; false, and nothing has changed, if members contradict each other.
-    pub(super) fn make_results(&mut self, shape: &Shape, schedule: &Rc<dyn Schedule>) -> bool {
+    pub(crate) fn complete(&mut self, shape: &Shape, schedule: &Rc<dyn Schedule>) -> bool {
         if let Some(varied) = &mut self.varied {
             let fits = varied.fits();
             if !fits || !varied.is_reduced() {

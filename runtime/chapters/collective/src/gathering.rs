@@ -15,6 +15,8 @@ pub(crate) mod entering;
 pub(crate) mod latest;
 pub(crate) mod pending;
 pub(crate) mod results;
+#[cfg(test)]
+mod tests;
 pub(crate) mod varied;
 
 use crate::agent::pack;

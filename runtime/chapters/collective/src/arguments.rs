@@ -72,14 +72,21 @@ pub(crate) enum Beside {
 }
 
 impl Beside {
-    /// Returns what a member gives to an agreement, and the function that makes its outcome.
-    pub(crate) fn into_agreement(self) -> Option<(Contribution, Resolve)> {
-        if let Beside::Agreement(contribution, resolve) = self { Some((contribution, resolve)) } else { None }
+    /// Takes what a member gives to an agreement, and the function that makes its outcome.
+    pub(crate) fn take_agreement(&mut self) -> Option<(Contribution, Resolve)> {
+        match std::mem::replace(self, Beside::Nothing) {
+            Beside::Agreement(contribution, resolve) => Some((contribution, resolve)),
+            other => {
+                *self = other;
+                None
+            }
+        }
     }
 }
 
 impl<'a> CallArguments<'a> {
     /// Returns a call without root, whose blocks are empty.
+    #[inline(always)]
     pub(crate) fn of(kind: Kind, mode: Mode, place: CallMembership) -> CallArguments<'a> {
         let (blocking, comm) = (mode.whole() == Mode::Blocking, place.handle);
         CallArguments {
@@ -296,6 +303,15 @@ impl<'a> CallMemory<'a> {
                 None => BufferView::none(),
             },
             CallMemory::Absent(..) => BufferView::none(),
+        }
+    }
+    /// Returns [`CallMemory::target`]; afterwards it is none.
+    #[inline]
+    pub(crate) fn take_target(&mut self) -> BufferView {
+        match std::mem::replace(self, CallMemory::none()) {
+            CallMemory::One(view, _) => view,
+            CallMemory::Absent(..) => BufferView::none(),
+            list => list.target(),
         }
     }
     /// Returns the views of its blocks, or of the stretch that they are.

@@ -21,26 +21,21 @@ use std::rc::Rc;
 impl Entrance<'_> {
     /// Enters the mounted rank: it gathers, or is an agent.
     // Agents take every call there is; gathering is an offer before it, which may decline at no cost.
-    fn make(&mut self, mut call: CallArguments) -> Result<EnteredCall> {
+    fn make(&mut self, call: &mut CallArguments) -> Result<EnteredCall> {
         let Some((index, member, request)) =
-            self.collectives.enter_gathering(self.messages, self.objects, &mut call)?
+            self.collectives.enter_gathering(self.messages, self.objects, call)?
         else {
             return self.make_agent(call);
         };
-        Ok(self.collectives.entered(
-            self.messages,
-            self.objects,
-            index,
-            member,
-            request.map(handle::of_cold),
-            call.receive.target(),
-        ))
+        let (request, target) = (request.map(handle::of_cold), call.receive.take_target());
+        Ok(self.collectives.entered(self.messages, self.objects, index, member, request, target))
     }
 
     /// Enters the mounted rank as an agent: with all that is given packed, and all that is received kept
     /// until it is delivered.
+    #[cold]
     #[inline(never)]
-    fn make_agent(&mut self, call: CallArguments) -> Result<EnteredCall> {
+    fn make_agent(&mut self, call: &mut CallArguments) -> Result<EnteredCall> {
         let entry = self.entry_of(call)?;
         self.enter(entry)
     }
@@ -59,7 +54,7 @@ impl Entrance<'_> {
         ))
     }
 
-    fn entry_of(&self, call: CallArguments) -> Result<Entry> {
+    fn entry_of(&self, call: &mut CallArguments) -> Result<Entry> {
         let (messages, objects, place) = (&*self.messages, &*self.objects, call.place);
         let operands = match call.operands(messages, objects) {
             // Operation and datatype of one that takes no part have no meaning.
@@ -100,7 +95,7 @@ impl Entrance<'_> {
             output_bytes: call.receive.bytes(),
             reduction,
             delivery,
-            agreement: call.beside.into_agreement(),
+            agreement: call.beside.take_agreement(),
             blocking: call.brief.blocking,
         })
     }

@@ -125,7 +125,8 @@ impl Gathering {
     }
     /// Enters a member behind others of which one has made the same call, with operands at `from` in a
     /// reduction. Returns `false`, and nothing has happened, if the others' operands are no stretches.
-    #[inline]
+    // Inlined by force: all but the first and the last member of a small allreduce pass here.
+    #[inline(always)]
     pub(crate) fn enter_again(&mut self, member: u32, clock: Time, from: Option<Addr>) -> bool {
         if let Some(from) = from {
             let Data::Each(data, stride) = &mut self.data else { return false };

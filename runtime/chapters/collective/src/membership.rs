@@ -1,6 +1,7 @@
 //! Members of a communicator's collectives, and of those among a group.
 
 use objects::Objects;
+use objects::comm::Comms;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use p2p::request::{PROC_NULL, ROOT};
@@ -58,67 +59,61 @@ impl CallMembership {
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
+    #[inline]
     pub(crate) fn of(objects: &Objects, comm: usize) -> Result<CallMembership> {
-        let index = objects.comms.index(comm)?;
-        let (size, member, sides) = membership(objects, index);
-        let communicator = objects.comms.at(index);
-        let (rank, peers) = match sides {
-            None => (member, size),
-            Some(_) => (communicator.rank(objects.comms.current), communicator.peers()),
+        Ok(CallMembership::at(objects, comm, objects.comms.index(comm)?))
+    }
+    #[inline]
+    fn at(objects: &Objects, handle: usize, comm: u32) -> CallMembership {
+        let communicator = objects.comms.at(comm);
+        let rank = communicator.rank(objects.comms.current);
+        let (size, member, sides) = match communicator.remote {
+            None => (communicator.size(), rank, None),
+            Some(_) => membership(objects, comm),
         };
-        let (root, is_root, is_outside) = (None, false, false);
-        Ok(CallMembership {
-            handle: comm,
-            comm: index,
-            size,
-            member,
-            sides,
-            rank,
-            peers,
-            root,
-            is_root,
-            is_outside,
-        })
+        let (peers, root, is_root, is_outside) = (communicator.peers(), None, false, false);
+        CallMembership { handle, comm, size, member, sides, rank, peers, root, is_root, is_outside }
     }
     /// Returns it for a call with this root.
     ///
     /// # Errors
     /// `MPI_ERR_ROOT`.
-    pub(crate) fn with_root(self, objects: &Objects, root: i32) -> Result<CallMembership> {
-        let member = root_member(objects, self.comm, root)?;
+    // Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of
+    // members are the same for all.
+    #[inline]
+    pub(crate) fn with_root(self, root: i32) -> Result<CallMembership> {
+        let member = match self.sides {
+            None if root >= 0 && (root as u32) < self.size => Some(root as u32),
+            Some(_) if root == ROOT => Some(self.member),
+            Some(_) if root == PROC_NULL => None,
+            Some(first) if root >= 0 && (root as u32) < self.peers => {
+                Some(if self.member < first { first + root as u32 } else { root as u32 })
+            }
+            _ => return Err(self.bad_root(root)),
+        };
         let is_root = member == Some(self.member) && (self.sides.is_none() || root == ROOT);
         Ok(CallMembership { root: member, is_root, is_outside: member.is_none(), ..self })
+    }
+    #[cold]
+    fn bad_root(&self, root: i32) -> Box<Failure> {
+        let peers = self.peers;
+        let text = format!(
+            "root {root} is not a rank of the communicator, which has {peers} (0 to {})",
+            i64::from(peers) - 1
+        );
+        Failure::new(ErrorClass::ROOT, text)
     }
     pub(crate) fn is_inter(&self) -> bool {
         self.sides.is_some()
     }
 }
 
-/// The root as a member number; `None` for `MPI_PROC_NULL`.
-// Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of
-// members are the same for all.
+/// Returns the root as a member number; `None` for `MPI_PROC_NULL`.
+///
+/// # Errors
+/// `MPI_ERR_ROOT`.
 pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
-    let communicator = objects.comms.at(comm);
-    let (_, me, sides) = membership(objects, comm);
-    let bad = || {
-        Failure::new(
-            ErrorClass::ROOT,
-            format!(
-                "root {root} is not a rank of the communicator, which has {} (0 to {})",
-                communicator.peers(),
-                i64::from(communicator.peers()) - 1
-            ),
-        )
-    };
-    match sides {
-        None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
-        Some(_) if root == ROOT => Ok(Some(me)),
-        Some(_) if root == PROC_NULL => Ok(None),
-        Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
-            Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
-        }
-        _ => Err(bad()),
-    }
+    Ok(CallMembership::at(objects, Comms::handle(comm), comm).with_root(root)?.root)
 }
 
 /// Returns the world rank of a member of a communicator's collectives.

@@ -35,7 +35,7 @@ impl Entrance<'_> {
         call.send = CallMemory::lengths(Blocks::Uniform(bytes));
         call.receive = CallMemory::lengths(Blocks::Uniform(bytes));
         (call.beside, call.gathers) = (Beside::Agreement(contribution, resolve), mode == Mode::Blocking);
-        self.make(call)
+        self.make(&mut call)
     }
 
     /// Behaves as [`Entrance::join_agreement`], among the members of a group, who find each other by `key`.

@@ -65,7 +65,7 @@ impl Entrance<'_> {
         }
         let mut place = CallMembership::of(self.objects, comm)?;
         if let Some(root) = root {
-            place = place.with_root(self.objects, root)?;
+            place = place.with_root(root)?;
         }
         let (send, receive) = match blocks {
             Some(blocks) => blocks.clone(),
@@ -87,6 +87,6 @@ impl Entrance<'_> {
             }
             None => {}
         }
-        self.make(call)
+        self.make(&mut call)
     }
 }

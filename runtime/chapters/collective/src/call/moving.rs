@@ -13,7 +13,7 @@ use schedule::Kind;
 impl Entrance<'_> {
     /// Returns the mounted rank's part in a call with a root.
     fn rooted(&self, comm: usize, root: i32) -> Result<CallMembership> {
-        CallMembership::of(self.objects, comm)?.with_root(self.objects, root)
+        CallMembership::of(self.objects, comm)?.with_root(root)
     }
 
     /// Returns `blocks` blocks of what a call names.
@@ -38,7 +38,7 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<EnteredCall> {
         let place = CallMembership::of(self.objects, comm)?;
-        self.make(CallArguments::of(Kind::Barrier, mode, place))
+        self.make(&mut CallArguments::of(Kind::Barrier, mode, place))
     }
 
     /// `MPI_Bcast`: the mounted rank enters.
@@ -60,7 +60,7 @@ impl Entrance<'_> {
             (call.send, call.receive) = if place.is_root { (memory, opposite) } else { (opposite, memory) };
         }
         call.brief.root = Some(root);
-        self.make(call)
+        self.make(&mut call)
     }
 
     /// `MPI_Gather` and `MPI_Gatherv`: the mounted rank enters.
@@ -86,8 +86,9 @@ impl Entrance<'_> {
         } else {
             self.own((&send, gets && send.is_in_place()), (&receive, &target), &place)?
         };
-        let call = CallArguments::of(Kind::Gather, mode, place);
-        self.make(call.with_far_side(root, receive.is_irregular(), source, target))
+        let mut call = CallArguments::of(Kind::Gather, mode, place);
+        call.set_sides(root, receive.is_irregular(), source, target);
+        self.make(&mut call)
     }
 
     /// Enters the mounted rank into `MPI_Scatter` or `MPI_Scatterv`.
@@ -113,8 +114,9 @@ impl Entrance<'_> {
         } else {
             self.memory(&receive, 1)?
         };
-        let call = CallArguments::of(Kind::Scatter, mode, place);
-        self.make(call.with_far_side(root, send.is_irregular(), target, source))
+        let mut call = CallArguments::of(Kind::Scatter, mode, place);
+        call.set_sides(root, send.is_irregular(), target, source);
+        self.make(&mut call)
     }
 
     /// Enters the mounted rank into `MPI_Allgather` or `MPI_Allgatherv`.
@@ -130,10 +132,14 @@ impl Entrance<'_> {
         mode: Mode,
     ) -> Result<EnteredCall> {
         let place = CallMembership::of(self.objects, comm)?;
-        let irregular = receive.is_irregular();
-        let list = if irregular { self.memory(&receive, place.peers)? } else { CallMemory::none() };
-        let source = self.own((&send, send.is_in_place()), (&receive, &list), &place)?;
-        let target = if irregular { list } else { self.memory(&receive, place.peers)? };
+        let (irregular, in_place) = (receive.is_irregular(), send.is_in_place());
+        let (source, target) = if irregular {
+            let list = self.memory(&receive, place.peers)?;
+            (self.own((&send, in_place), (&receive, &list), &place)?, list)
+        } else {
+            let source = self.own((&send, in_place), (&receive, &CallMemory::none()), &place)?;
+            (source, self.memory(&receive, place.peers)?)
+        };
         let mut call = CallArguments::of(Kind::Allgather, mode, place);
         call.brief.irregular = irregular;
         call.brief.bytes = if irregular { target.bytes() } else { target.block_bytes() };
@@ -144,7 +150,7 @@ impl Entrance<'_> {
             false => source.is_one() && target.is_one() && target.block_bytes() == source.bytes(),
         };
         (call.send, call.receive) = (source, target);
-        self.make(call)
+        self.make(&mut call)
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`: the mounted rank enters.
@@ -172,19 +178,13 @@ impl Entrance<'_> {
             false => source.is_one() && target.is_one() && target.bytes() == source.bytes(),
         };
         (call.send, call.receive) = (source, target);
-        self.make(call)
+        self.make(&mut call)
     }
 }
 
 impl<'a> CallArguments<'a> {
-    /// Returns a gather or scatter of a member with this block, `near`; `far` are all blocks, at the root.
-    fn with_far_side(
-        mut self,
-        root: i32,
-        irregular: bool,
-        near: CallMemory<'a>,
-        far: CallMemory<'a>,
-    ) -> CallArguments<'a> {
+    /// Sets the sides of a gather or scatter: a member's own block, and at the root all blocks, `far`.
+    fn set_sides(&mut self, root: i32, irregular: bool, near: CallMemory<'a>, far: CallMemory<'a>) {
         let is_root = self.place.is_root;
         (self.brief.root, self.brief.irregular) = (Some(root), irregular);
         // Of blocks that differ no member knows more than its own: the choice of an algorithm must not see a
@@ -198,6 +198,5 @@ impl<'a> CallArguments<'a> {
             };
         let far = if is_root { far } else { CallMemory::opposite(&near) };
         (self.send, self.receive) = if self.brief.kind == Kind::Gather { (near, far) } else { (far, near) };
-        self
     }
 }

@@ -58,7 +58,7 @@ impl Entrance<'_> {
         (call.send, call.receive) = (CallMemory::lengths(send), CallMemory::lengths(receive));
         call.brief.irregular = call.send.is_irregular() || call.receive.is_irregular();
         (call.beside, call.gathers) = (Beside::Neighbors { topology, each: true }, false);
-        self.make(call)
+        self.make(&mut call)
     }
 
     /// Lets the mounted rank enter a neighbourhood collective. With `each`, every neighbour gets a block of
@@ -88,6 +88,6 @@ impl Entrance<'_> {
                 call.halved || mode == Mode::Nonblocking && list.side_by_side().is_some()
             });
         call.beside = Beside::Neighbors { topology, each };
-        self.make(call)
+        self.make(&mut call)
     }
 }

@@ -62,7 +62,7 @@ impl Entrance<'_> {
         let from = if send == IN_PLACE { receive } else { send };
         let mut gets = true;
         if let Some(root) = root {
-            place = place.with_root(self.objects, root)?;
+            place = place.with_root(root)?;
             gets = place.is_root;
         } else if matches!(kind, Kind::Scan | Kind::Exscan) && place.is_inter() {
             let why = "the communicator is an intercommunicator, where this reduction is not defined; pass \
@@ -91,7 +91,7 @@ impl Entrance<'_> {
         if is_even && mode == Mode::Blocking && matches!(kind, Kind::Allreduce | Kind::Scan) {
             call.elements = Some((count, datatype, op));
         }
-        self.make(call)
+        self.make(&mut call)
     }
 
     /// Enters the mounted rank into `MPI_Reduce_scatter` or `MPI_Reduce_scatter_block`.
@@ -149,6 +149,6 @@ impl Entrance<'_> {
             true => CallMemory::unseen(own as u64 * size),
             false => CallMemory::block(view(self.objects, (receive, own, datatype))?),
         };
-        self.make(call)
+        self.make(&mut call)
     }
 }

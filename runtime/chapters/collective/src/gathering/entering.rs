@@ -244,9 +244,9 @@ impl Collectives {
         gathering.enter(&instance.shape, (instance.arrived, instance.here), clock, request, call);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
-        if let Beside::Agreement(..) = call.beside {
-            let agreement = std::mem::replace(&mut call.beside, Beside::Nothing).into_agreement();
-            let agreement = agreement.expect("looked at just now");
+        if let Beside::Agreement(..) = call.beside
+            && let Some(agreement) = call.beside.take_agreement()
+        {
             self.contribute_to_agreement(messages, objects, index, member, agreement, complete && !spread);
         }
         match (complete, spread) {

@@ -85,15 +85,20 @@ impl Beside {
 }
 
 impl<'a> CallArguments<'a> {
-    /// Returns a call without root, whose blocks are empty.
+    /// Returns a call without root, of an empty size, with these sides: what a member sends and receives.
     #[inline(always)]
-    pub(crate) fn of(kind: Kind, mode: Mode, place: CallMembership) -> CallArguments<'a> {
+    pub(crate) fn of(
+        kind: Kind,
+        mode: Mode,
+        place: CallMembership,
+        (send, receive): (CallMemory<'a>, CallMemory<'a>),
+    ) -> CallArguments<'a> {
         let (blocking, comm) = (mode.whole() == Mode::Blocking, place.handle);
         CallArguments {
             brief: Brief { kind, blocking, comm, root: None, irregular: false, bytes: 0, reduction: None },
             place,
-            send: CallMemory::none(),
-            receive: CallMemory::none(),
+            send,
+            receive,
             beside: Beside::Nothing,
             halved: mode == Mode::Entering,
             gathers: true,

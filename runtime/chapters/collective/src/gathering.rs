@@ -123,16 +123,12 @@ impl Gathering {
         }
         self.contribute(shape, here, call);
     }
-    /// Enters a member behind others of which one has made the same call, with operands at `from` in a
-    /// reduction. Returns `false`, and nothing has happened, if the others' operands are no stretches.
-    // Inlined by force: all but the first and the last member of a small allreduce pass here.
+    /// Reads what a member gives to a reduction of stretches, whose rank is mounted. Returns `false`, and
+    /// nothing has happened, if others gave none.
     #[inline(always)]
-    pub(crate) fn enter_again(&mut self, member: u32, clock: Time, from: Option<Addr>) -> bool {
-        if let Some(from) = from {
-            let Data::Each(data, stride) = &mut self.data else { return false };
-            memory::read(from, &mut data[(member - self.first) as usize * *stride..][..*stride]);
-        }
-        self.join(member, clock, false);
+    pub(crate) fn read_operand(&mut self, member: u32, from: Addr) -> bool {
+        let Data::Each(data, stride) = &mut self.data else { return false };
+        memory::read(from, &mut data[(member - self.first) as usize * *stride..][..*stride]);
         true
     }
     /// Records that a member is in; `first` if nobody was.

@@ -30,10 +30,9 @@ impl Entrance<'_> {
         mode: Mode,
     ) -> Result<EnteredCall> {
         let place = CallMembership::of(self.objects, comm)?;
-        let mut call = CallArguments::of(Kind::Agree, mode, place);
+        let sides = [Blocks::Uniform(bytes), Blocks::Uniform(bytes)].map(CallMemory::lengths);
+        let mut call = CallArguments::of(Kind::Agree, mode, place, sides.into());
         call.brief.bytes = bytes;
-        call.send = CallMemory::lengths(Blocks::Uniform(bytes));
-        call.receive = CallMemory::lengths(Blocks::Uniform(bytes));
         (call.beside, call.gathers) = (Beside::Agreement(contribution, resolve), mode == Mode::Blocking);
         self.make(&mut call)
     }

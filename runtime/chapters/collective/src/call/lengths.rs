@@ -75,9 +75,9 @@ impl Entrance<'_> {
                 (Blocks::Uniform(block), Blocks::Uniform(block))
             }
         };
-        let mut call = CallArguments::of(kind, mode, place);
+        let sides = (CallMemory::lengths(send), CallMemory::lengths(receive));
+        let mut call = CallArguments::of(kind, mode, place, sides);
         (call.brief.root, call.brief.irregular, call.brief.bytes) = (root, blocks.is_some(), bytes);
-        (call.send, call.receive) = (CallMemory::lengths(send), CallMemory::lengths(receive));
         call.gathers = blocks.is_none();
         match reducing {
             Some(Reducing::Predefined { op, datatype }) => call.brief.reduction = Some((op, datatype)),

@@ -38,7 +38,8 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<EnteredCall> {
         let place = CallMembership::of(self.objects, comm)?;
-        self.make(&mut CallArguments::of(Kind::Barrier, mode, place))
+        let none = (CallMemory::none(), CallMemory::none());
+        self.make(&mut CallArguments::of(Kind::Barrier, mode, place, none))
     }
 
     /// `MPI_Bcast`: the mounted rank enters.
@@ -50,15 +51,16 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<EnteredCall> {
         let place = self.rooted(comm, root)?;
-        let mut call = CallArguments::of(Kind::Bcast, mode, place);
         // Of an intercommunicator the root's own group takes no part (MPI 5.0 section 6.2.3), and has no
         // buffer to name.
-        if !place.is_outside {
-            let memory = CallMemory::block(view(self.objects, buffer)?);
-            call.brief.bytes = memory.bytes();
-            let opposite = CallMemory::opposite(&memory);
-            (call.send, call.receive) = if place.is_root { (memory, opposite) } else { (opposite, memory) };
-        }
+        let memory = match place.is_outside {
+            true => CallMemory::none(),
+            false => CallMemory::block(view(self.objects, buffer)?),
+        };
+        let (bytes, opposite) = (memory.bytes(), CallMemory::opposite(&memory));
+        let sides = if place.is_root { (memory, opposite) } else { (opposite, memory) };
+        let mut call = CallArguments::of(Kind::Bcast, mode, place, sides);
+        call.brief.bytes = bytes;
         call.brief.root = Some(root);
         self.make(&mut call)
     }
@@ -86,9 +88,15 @@ impl Entrance<'_> {
         } else {
             self.own((&send, gets && send.is_in_place()), (&receive, &target), &place)?
         };
-        let mut call = CallArguments::of(Kind::Gather, mode, place);
-        call.set_sides(root, receive.is_irregular(), source, target);
-        self.make(&mut call)
+        let irregular = receive.is_irregular();
+        self.make(&mut CallArguments::between_sides(
+            Kind::Gather,
+            (mode, root),
+            irregular,
+            place,
+            source,
+            target,
+        ))
     }
 
     /// Enters the mounted rank into `MPI_Scatter` or `MPI_Scatterv`.
@@ -114,9 +122,15 @@ impl Entrance<'_> {
         } else {
             self.memory(&receive, 1)?
         };
-        let mut call = CallArguments::of(Kind::Scatter, mode, place);
-        call.set_sides(root, send.is_irregular(), target, source);
-        self.make(&mut call)
+        let irregular = send.is_irregular();
+        self.make(&mut CallArguments::between_sides(
+            Kind::Scatter,
+            (mode, root),
+            irregular,
+            place,
+            target,
+            source,
+        ))
     }
 
     /// Enters the mounted rank into `MPI_Allgather` or `MPI_Allgatherv`.
@@ -140,16 +154,15 @@ impl Entrance<'_> {
             let source = self.own((&send, in_place), (&receive, &CallMemory::none()), &place)?;
             (source, self.memory(&receive, place.peers)?)
         };
-        let mut call = CallArguments::of(Kind::Allgather, mode, place);
-        call.brief.irregular = irregular;
-        call.brief.bytes = if irregular { target.bytes() } else { target.block_bytes() };
-        call.gathers = match irregular {
+        let gathers = match irregular {
             // Both halves of the call read its lists, so that nothing of them is kept while the rank is
             // blocked.
-            true => call.halved && source.is_one() && target.as_list().is_some(),
+            true => mode == Mode::Entering && source.is_one() && target.as_list().is_some(),
             false => source.is_one() && target.is_one() && target.block_bytes() == source.bytes(),
         };
-        (call.send, call.receive) = (source, target);
+        let bytes = if irregular { target.bytes() } else { target.block_bytes() };
+        let mut call = CallArguments::of(Kind::Allgather, mode, place, (source, target));
+        (call.brief.irregular, call.brief.bytes, call.gathers) = (irregular, bytes, gathers);
         self.make(&mut call)
     }
 
@@ -170,33 +183,43 @@ impl Entrance<'_> {
         let from = if send.is_in_place() { receive } else { send };
         let source = self.memory(&from, place.peers)?;
         let target = self.memory(&receive, place.peers)?;
-        let mut call = CallArguments::of(Kind::Alltoall, mode, place);
-        call.brief.irregular = receive.is_irregular();
-        call.brief.bytes = if call.brief.irregular { 0 } else { target.block_bytes() };
-        call.gathers = match call.brief.irregular {
-            true => call.halved && source.as_list().is_some() && target.as_list().is_some(),
+        let irregular = receive.is_irregular();
+        let gathers = match irregular {
+            true => mode == Mode::Entering && source.as_list().is_some() && target.as_list().is_some(),
             false => source.is_one() && target.is_one() && target.bytes() == source.bytes(),
         };
-        (call.send, call.receive) = (source, target);
+        let bytes = if irregular { 0 } else { target.block_bytes() };
+        let mut call = CallArguments::of(Kind::Alltoall, mode, place, (source, target));
+        (call.brief.irregular, call.brief.bytes, call.gathers) = (irregular, bytes, gathers);
         self.make(&mut call)
     }
 }
 
 impl<'a> CallArguments<'a> {
-    /// Sets the sides of a gather or scatter: a member's own block, and at the root all blocks, `far`.
-    fn set_sides(&mut self, root: i32, irregular: bool, near: CallMemory<'a>, far: CallMemory<'a>) {
-        let is_root = self.place.is_root;
-        (self.brief.root, self.brief.irregular) = (Some(root), irregular);
+    /// Returns a gather or scatter with a member's own block, `near`, and at the root all blocks, `far`.
+    fn between_sides(
+        kind: Kind,
+        (mode, root): (Mode, i32),
+        irregular: bool,
+        place: CallMembership,
+        near: CallMemory<'a>,
+        far: CallMemory<'a>,
+    ) -> CallArguments<'a> {
+        let is_root = place.is_root;
         // Of blocks that differ no member knows more than its own: the choice of an algorithm must not see a
         // size then.
-        self.brief.bytes = if irregular { 0 } else { if is_root { &far } else { &near }.block_bytes() };
+        let bytes = if irregular { 0 } else { if is_root { &far } else { &near }.block_bytes() };
         // A root whose own counts contradict each other is told so as an agent.
-        self.gathers = near.is_known()
+        let gathers = near.is_known()
             && match irregular {
                 true => !is_root || far.as_list().is_some(),
                 false => !is_root || far.is_one() && far.block_bytes() == near.bytes(),
             };
         let far = if is_root { far } else { CallMemory::opposite(&near) };
-        (self.send, self.receive) = if self.brief.kind == Kind::Gather { (near, far) } else { (far, near) };
+        let sides = if kind == Kind::Gather { (near, far) } else { (far, near) };
+        let mut call = CallArguments::of(kind, mode, place, sides);
+        (call.brief.root, call.brief.irregular) = (Some(root), irregular);
+        (call.brief.bytes, call.gathers) = (bytes, gathers);
+        call
     }
 }

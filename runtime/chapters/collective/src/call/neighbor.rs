@@ -54,8 +54,8 @@ impl Entrance<'_> {
                 ));
             }
         }
-        let mut call = CallArguments::of(Kind::Neighbor, mode, place);
-        (call.send, call.receive) = (CallMemory::lengths(send), CallMemory::lengths(receive));
+        let sides = (CallMemory::lengths(send), CallMemory::lengths(receive));
+        let mut call = CallArguments::of(Kind::Neighbor, mode, place, sides);
         call.brief.irregular = call.send.is_irregular() || call.receive.is_irregular();
         (call.beside, call.gathers) = (Beside::Neighbors { topology, each: true }, false);
         self.make(&mut call)
@@ -77,10 +77,10 @@ impl Entrance<'_> {
     ) -> Result<EnteredCall> {
         let (place, topology) = self.topology(comm)?;
         let (sources, destinations) = topology.degrees(place.rank);
-        let mut call = CallArguments::of(Kind::Neighbor, mode, place);
         let given = if each { destinations } else { 1 };
-        call.send = CallMemory::list(self.messages, self.objects, &send, given)?;
-        call.receive = CallMemory::list(self.messages, self.objects, &receive, sources)?;
+        let source = CallMemory::list(self.messages, self.objects, &send, given)?;
+        let target = CallMemory::list(self.messages, self.objects, &receive, sources)?;
+        let mut call = CallArguments::of(Kind::Neighbor, mode, place, (source, target));
         call.brief.irregular = send.is_irregular() || receive.is_irregular();
         call.gathers = call.send.as_list().is_some()
             && call.receive.as_list().is_some_and(|list| {

@@ -69,22 +69,23 @@ impl Entrance<'_> {
                 an intracommunicator";
             return Err(Failure::new(ErrorClass::COMM, why));
         }
-        let mut call = CallArguments::of(kind, mode, place);
         // In an intercommunicator the root only receives, and its group's others do nothing (MPI 5.0 section
         // 6.2.3).
-        let gives = !(place.is_inter() && place.is_root || place.is_outside);
-        if gives {
-            call.send = CallMemory::block(view(self.objects, (from, count, datatype))?);
-        }
+        let is_silent = place.is_inter() && place.is_root || place.is_outside;
+        let source = match is_silent {
+            true => CallMemory::none(),
+            false => CallMemory::block(view(self.objects, (from, count, datatype))?),
+        };
         // The result of an exclusive scan is undefined at rank 0 (MPI 5.0 section 6.11.2): its buffer is not
         // touched.
-        call.receive = if kind == Kind::Exscan && place.member == 0 {
-            CallMemory::unseen(call.send.bytes())
+        let target = if kind == Kind::Exscan && place.member == 0 {
+            CallMemory::unseen(source.bytes())
         } else if gets {
             CallMemory::block(view(self.objects, (receive, count, datatype))?)
         } else {
-            CallMemory::opposite(&call.send)
+            CallMemory::opposite(&source)
         };
+        let mut call = CallArguments::of(kind, mode, place, (source, target));
         let bytes = call.send.bytes().max(call.receive.bytes());
         (call.brief.root, call.brief.bytes, call.brief.reduction) = (root, bytes, Some((op, datatype)));
         let is_even = call.send.as_view().is_some_and(|view| view.layout.is_none() && view.bytes != 0);
@@ -133,22 +134,23 @@ impl Entrance<'_> {
         let from = if send == IN_PLACE { receive } else { send };
         let source = view(self.objects, (from, total, datatype))?;
         let size = self.objects.types.get(datatype)?.size;
-        let mut call = CallArguments::of(Kind::ReduceScatter, mode, place);
-        call.brief.irregular = matches!(counts, MemberElements::Each(_));
-        (call.brief.bytes, call.brief.reduction) = (source.bytes, Some((op, datatype)));
-        // The blocks of an irregular one are read again by the second half of the call.
-        call.gathers = !call.brief.irregular || call.halved;
+        let (bytes, irregular) = (source.bytes, matches!(counts, MemberElements::Each(_)));
         let blocks = match counts {
             MemberElements::Same(count) => Blocks::Uniform(count as u64 * size),
             MemberElements::Each(counts) => {
                 Blocks::Each(begins(counts.iter().map(|&count| count as u64 * size)).collect())
             }
         };
-        call.send = CallMemory::One(source, blocks);
-        call.receive = match call.halved {
+        let target = match mode == Mode::Entering {
             true => CallMemory::unseen(own as u64 * size),
             false => CallMemory::block(view(self.objects, (receive, own, datatype))?),
         };
+        let sides = (CallMemory::One(source, blocks), target);
+        let mut call = CallArguments::of(Kind::ReduceScatter, mode, place, sides);
+        (call.brief.bytes, call.brief.irregular) = (bytes, irregular);
+        call.brief.reduction = Some((op, datatype));
+        // The blocks of an irregular one are read again by the second half of the call.
+        call.gathers = !irregular || call.halved;
         self.make(&mut call)
     }
 }

@@ -213,9 +213,10 @@ impl Collectives {
         if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
             return None;
         }
-        if !gathering.enter_again(member, state.clock, elements.is_some().then_some(from)) {
+        if elements.is_some() && !gathering.read_operand(member, from) {
             return None;
         }
+        gathering.join(member, state.clock, false);
         instance.arrived += 1;
         *call += 1;
         state.strand.block(1);

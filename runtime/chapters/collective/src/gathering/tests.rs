@@ -2,7 +2,7 @@
 
 use crate::agreement::Contribution;
 use crate::area::{BufferArgument, IN_PLACE, Vector};
-use crate::arguments::{Beside, CallArguments};
+use crate::arguments::{Beside, CallArguments, CallMemory};
 use crate::entrance::{EnteredCall, Entrance};
 use crate::instance::Collectives;
 use crate::membership::CallMembership;
@@ -268,13 +268,17 @@ proptest! {
     }
 }
 
+fn none() -> (CallMemory<'static>, CallMemory<'static>) {
+    (CallMemory::none(), CallMemory::none())
+}
+
 #[test]
 fn a_call_that_does_not_gather_changes_nothing_and_keeps_its_arguments() {
     for (batch, gathers) in [(false, true), (true, false)] {
         let mut world = CallWorld::new(3, batch);
         let entrance = world.mount(1);
         let place = CallMembership::of(entrance.objects, COMM_WORLD).unwrap();
-        let mut call = CallArguments::of(Kind::Agree, Mode::Blocking, place);
+        let mut call = CallArguments::of(Kind::Agree, Mode::Blocking, place, none());
         call.gathers = gathers;
         call.beside = Beside::Agreement(Contribution::Split(Some(7), 2), |_, _, _, _, _| unreachable!());
         let Entrance { objects, messages, collectives } = entrance;
@@ -291,7 +295,7 @@ fn a_gathering_call_leaves_its_agreement_with_the_instance() {
     let mut world = CallWorld::new(3, true);
     let entrance = world.mount(1);
     let place = CallMembership::of(entrance.objects, COMM_WORLD).unwrap();
-    let mut call = CallArguments::of(Kind::Agree, Mode::Blocking, place);
+    let mut call = CallArguments::of(Kind::Agree, Mode::Blocking, place, none());
     call.beside = Beside::Agreement(Contribution::Split(Some(7), 2), |_, _, _, _, _| unreachable!());
     let Entrance { objects, messages, collectives } = entrance;
     let (index, member, request) =

@@ -12,7 +12,7 @@ use crate::instance::{CollectiveInstance, Collectives};
 use crate::membership::{InstanceScope, home, sides};
 use engine::Time;
 use objects::Objects;
-use objects::error::{ErrorClass, Result};
+use objects::error::ErrorClass;
 use p2p::Messages;
 use p2p::faults::Fault;
 use p2p::node::NIL;
@@ -153,26 +153,6 @@ impl Collectives {
                 }
             }
         }
-    }
-
-    /// Returns the error with which the mounted rank leaves an instance, if it does because of that.
-    #[inline]
-    pub(crate) fn take_broken(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        index: u32,
-        member: u32,
-    ) -> Result {
-        if self.broken.is_empty() {
-            return Ok(());
-        }
-        let Some(fault) = self.broken.remove(&(index, member)) else { return Ok(()) };
-        let agent = self.instance(index).agents.get(member as usize).and_then(Option::as_ref);
-        if agent.is_some_and(|agent| agent.stage == AgentState::Done || agent.stage == AgentState::Finished) {
-            self.leave_instance(objects, index);
-        }
-        Err(messages.failures().tell_failure(fault).after_entry())
     }
 }
 

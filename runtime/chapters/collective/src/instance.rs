@@ -219,6 +219,7 @@ impl CollectiveInstance {
         self.started = true;
     }
     /// Returns the agreement's outcome for a member, if there is one.
+    #[inline]
     pub(crate) fn outcome(&self, member: u32) -> Option<Result<usize>> {
         let outcome = self.agreement.as_ref()?.outcome.as_ref()?;
         Some(outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))

@@ -5,9 +5,9 @@
 //! that crate. Knows messages and MPI's objects, and nothing of decisions, their order or the main loop.
 //!
 //! A call's arguments are analysed once (`call.rs`, `arguments.rs`). By them a member enters an instance
-//! (`gathering/entering.rs`, else `entry.rs`; `instance.rs`), which starts
-//! (`start.rs`) and ends with the departure of its last member (`leave.rs`, `departure.rs`). Its algorithm's
-//! steps are taken in one of three ways, to the same picosecond and the same bits (tests compare them):
+//! (`gathering/entering.rs`, else `entry.rs`; `instance.rs`), which starts (`start.rs`) and ends with the
+//! departure of its last member (`departure.rs`). Its algorithm's steps are taken in one of three ways, to
+//! the same picosecond and the same bits (tests compare them):
 //!
 //! - Event by event (`executor.rs`): an agent for each member (`agent.rs`), moved on by arrivals. Any
 //!   network, members that start before all are in.
@@ -48,7 +48,6 @@ pub(crate) mod expansion;
 pub(crate) mod functions;
 pub(crate) mod gathering;
 pub mod instance;
-pub(crate) mod leave;
 pub mod membership;
 pub mod mode;
 pub mod planes;

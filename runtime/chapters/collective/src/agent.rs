@@ -209,10 +209,8 @@ pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
     match agent.request {
         Some(request) => messages.finish_request(request, agent.clock),
         None => {
-            let state = &mut messages.ranks_mut()[agent.rank];
-            if state.waiting != 0 {
-                state.waiting = 0;
-                messages.ready_mut().wake(agent.rank);
+            if let Some(strand) = messages.ranks_mut().unblock(agent.rank) {
+                messages.ready_mut().wake(strand);
             }
         }
     }

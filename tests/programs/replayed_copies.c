@@ -1,5 +1,6 @@
 /* Communicators that MPI_Comm_idup makes, for replays: several under way at once, one of a part of the ranks,
- * others made and used meanwhile, completed alone, together with messages and by tests, freed or not. With an argument one that is never used. */
+ * others made and used meanwhile, completed alone, together with messages and by tests, freed or not. With
+ * an argument one that is never used. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -112,8 +112,8 @@ impl Ready {
         self.count -= 1;
         Some(strand)
     }
-    /// Returns who runs after the strand that [`Ready::next_strand`] answered last, the first one first, as far
-    /// as that is settled.
+    /// Returns who runs after the strand that [`Ready::next_strand`] returned last, the first one first, as
+    /// far as that is settled.
     #[inline]
     pub fn upcoming(&self) -> &[StrandId] {
         &self.upcoming[..self.coming]

@@ -53,7 +53,8 @@ pub struct Strand {
 }
 
 impl Strand {
-    /// Returns the MPI function it is in, or was last in; with [`FAILED_POLL`] after a poll that found nothing.
+    /// Returns the MPI function it is in, or was last in; with [`FAILED_POLL`] after a poll that found
+    /// nothing.
     #[inline(always)]
     pub fn function(&self) -> u16 {
         self.function

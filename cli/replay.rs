@@ -129,6 +129,7 @@ const MAX_LOOKED_AT: u32 = 10_000;
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
     if let Some(machines) = run::machines(matches)? {
+        run::several::check_alone(&options)?;
         let program = itself_without(&["--on", "--json", "--csv", "--report"], std::env::args_os().skip(1))?;
         return run::several::compare(
             matches,

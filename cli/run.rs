@@ -126,6 +126,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
              -m MACHINE, or leave --runs out",
         ));
     }
+    if count.is_some() || machines.is_some() {
+        several::check_alone(&options)?;
+    }
     let Some((name, rest)) = matches.subcommand() else {
         return Err(Failure::with(
             USAGE,

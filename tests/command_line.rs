@@ -727,6 +727,11 @@ fn one_program_on_several_machines_says_which_is_fastest_and_why() {
     refused(run(&["--on", "ethernet;trous:4"]), 2, &["torus"]);
     refused(run(&["--on", "etehrnet,default"]), 2, &["--on etehrnet", "did you mean 'ethernet'?"]);
     refused(run(&["--on", "ethernet,default", "-m", "default"]), 2, &["--on"]);
+    for several in [["--on", "ethernet,default"], ["--runs", "3"]] {
+        let mut run = command(&["run", "-q", "-n", "8"]);
+        let output = run.args(several).arg(&ring).env("OMPI_COMM_WORLD_SIZE", "2").output().unwrap();
+        refused(output, 2, &["--runs and --on", "leave mpirun out"]);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ::report::units::{percent, short};
 use ::report::wrap::summary_width;
 use clap::ArgMatches;
 use recorder::{RunReport, Simulated};
+use simulation::Options;
 use simulation::options::variable;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,21 @@ impl<'a> ProgramRuns<'a> {
             return Ok(Err(code(output.status)));
         }
         read(path).map(Ok).map_err(Failure::new)
+    }
+}
+
+/// Checks that no launcher started this command together with others.
+///
+/// # Errors
+/// A sentence, if one did: its processes would all start each run, and can meet only once.
+pub fn check_alone(options: &Options) -> Result<(), Failure> {
+    match simulation::processes::launcher(options) {
+        None => Ok(()),
+        Some(_) => Err(Failure::with(
+            USAGE,
+            "--runs and --on start several runs, one after the other, and processes that mpirun has started \
+             take part in one: leave mpirun out",
+        )),
     }
 }
 

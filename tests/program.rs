@@ -448,7 +448,12 @@ fn stopped_on(name: &str, signals: &[&str], processes: u32) -> (std::process::Ou
     let begun = directory.join("begun");
     let program = compile("tests/programs/faults.c", &[]);
     let mut run = match processes {
-        1 => std::process::Command::new(program),
+        1 => {
+            // A shell that starts the tests in the background has them ignore SIGINT, and so would the run.
+            let mut run = std::process::Command::new("env");
+            run.arg("--default-signal=INT").arg(program);
+            run
+        }
         _ => common::launched("mpich", processes, &directory, &program),
     };
     run.arg("computes").arg(&begun).args(["-xsim-np=3", "-xsim-compute=none"]);

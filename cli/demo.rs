@@ -2,6 +2,7 @@
 //! be installed.
 
 use crate::failure::Failure;
+use crate::layout::executable;
 use crate::output::{note, say};
 use crate::run::several::{MachineComparison, Scratch, comparison};
 use ::report::read;
@@ -94,9 +95,7 @@ fn run(
     ranks: u32,
 ) -> Result<Simulated, Failure> {
     let report = scratch.0.join("run.json");
-    let own =
-        std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
-    let mut command = std::process::Command::new(own);
+    let mut command = std::process::Command::new(executable()?);
     command.args(["aspen", "run", "--quiet", "--mn", machine, "--np", &ranks.to_string(), "--machine-model"]);
     let output = command.arg(processors).arg("--report").arg(&report).arg(program).output();
     let output = output.map_err(|why| Failure::new(format!("cannot run xsim aspen run: {why}")))?;

@@ -3,7 +3,7 @@
 mod home;
 
 use crate::failure::Failure;
-use crate::layout::{HOME, InstallLayout, LIBRARY, MPIS, NativeUse, STANDARD};
+use crate::layout::{HOME, InstallLayout, LIBRARY, MPIS, NativeUse, STANDARD, executable};
 use crate::names;
 use crate::output::say;
 use std::fs;
@@ -18,8 +18,7 @@ const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LI
 /// Installs under `prefix`, replacing an earlier installation's files.
 pub fn main(prefix: &Path) -> Result<ExitCode, Failure> {
     let layout = InstallLayout::find()?;
-    let executable =
-        std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+    let executable = executable()?;
     let prefix =
         std::path::absolute(prefix).map_err(|why| Failure::new(format!("{}: {why}", prefix.display())))?;
     install(&layout, &executable, &prefix).map_err(cannot)?;

@@ -68,14 +68,21 @@ pub struct InstallLayout {
     pub modules: Option<PathBuf>,
 }
 
+/// Returns the path of this executable.
+///
+/// # Errors
+/// A sentence, if the system does not tell.
+pub fn executable() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))
+}
+
 impl InstallLayout {
     /// Finds the layout of this executable.
     ///
     /// # Errors
     /// If the library is neither beside it nor in `../lib`.
     pub fn find() -> Result<InstallLayout, Failure> {
-        let executable = std::env::current_exe()
-            .map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+        let executable = executable()?;
         let directory = executable.parent().unwrap_or(Path::new("/"));
         InstallLayout::of(directory, Path::new(env!("CARGO_MANIFEST_DIR")))
     }

@@ -6,6 +6,7 @@ mod jobs;
 mod outcome;
 
 use crate::failure::{Failure, USAGE};
+use crate::layout::executable;
 use crate::output::{self, note};
 use crate::run::several::OptionsBy;
 use crate::workload::Processes;
@@ -95,18 +96,6 @@ fn check_absent(matches: &ArgMatches, names: &[&str], others: &str) -> Result<()
     }
 }
 
-/// Returns this command with its arguments, but for these options and their values.
-fn itself_without(
-    left_out: &[&str],
-    arguments: impl Iterator<Item = OsString>,
-) -> Result<std::process::Command, Failure> {
-    let this = std::env::current_exe()
-        .map_err(|why| Failure::new(format!("cannot find xsim itself to run it again: {why}")))?;
-    let mut command = std::process::Command::new(this);
-    command.args(kept(left_out, arguments));
-    Ok(command)
-}
-
 /// Returns the arguments but for these options and their values; that of `--json` stands behind `=`.
 fn kept(left_out: &[&str], mut arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut kept = Vec::new();
@@ -130,7 +119,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
     if let Some(machines) = run::machines(matches)? {
         run::several::check_alone(&options)?;
-        let program = itself_without(&["--on", "--json", "--csv", "--report"], std::env::args_os().skip(1))?;
+        let mut program = std::process::Command::new(executable()?);
+        program.args(kept(&["--on", "--json", "--csv", "--report"], std::env::args_os().skip(1)));
         return run::several::compare(
             matches,
             (program, OptionsBy::Arguments),

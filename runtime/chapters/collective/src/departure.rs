@@ -173,13 +173,8 @@ impl Collectives {
     ) -> Result<usize> {
         let me = messages.me();
         let Some(mut agent) = self.instances[index].agents[member as usize].take() else { return Ok(0) };
-        let before = messages.ranks()[me].clock;
         // Waiting inside the collective was counted where it happened.
-        if agent.clock > before {
-            let state = &mut messages.ranks_mut()[me];
-            state.clock = agent.clock;
-            state.strand.set_failed_polls(0);
-        }
+        messages.ranks_mut()[me].advance(agent.clock);
         // Before leaving, with which the instance may be gone.
         let outcome = self.instance(index).outcome(member);
         self.leave_instance(objects, index);

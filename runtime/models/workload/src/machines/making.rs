@@ -25,15 +25,26 @@ struct UnfinishedCopy {
     handle: Box<usize>,
 }
 
-/// Communicators that ranks copy without waiting, by rank.
+/// Communicators that ranks copy without waiting.
 #[derive(Default)]
-pub(super) struct Copies(FxHashMap<u32, Vec<UnfinishedCopy>>);
+pub(super) struct Copies {
+    /// Copies that are not complete, by rank.
+    unfinished: FxHashMap<u32, Vec<UnfinishedCopy>>,
+    /// Numbers of all ranks that are [`UNMADE`]. Without one, no list of numbers is searched.
+    gaps: usize,
+}
 
-/// Gives a communicator the least number that none has.
-fn number(made: &mut Vec<usize>, comm: usize) {
-    match made.iter_mut().find(|known| **known == UNMADE) {
-        Some(place) => *place = comm,
-        None => made.push(comm),
+impl Copies {
+    /// Gives a communicator the least number that none has.
+    fn number(&mut self, made: &mut Vec<usize>, comm: usize) {
+        if self.gaps != 0
+            && let Some(gap) = made.iter_mut().find(|known| **known == UNMADE)
+        {
+            *gap = comm;
+            self.gaps -= 1;
+        } else {
+            made.push(comm);
+        }
     }
 }
 
@@ -53,23 +64,26 @@ impl<W: Workload> Machines<'_, W> {
             let (known, place) =
                 (self.machines[rank as usize].comms.get_or_insert_default(), copy as usize - 2);
             if known.len() <= place {
+                self.copies.gaps += place + 1 - known.len();
                 known.resize(place + 1, UNMADE);
             }
-            known[place] = COPIED;
+            if std::mem::replace(&mut known[place], COPIED) == UNMADE {
+                self.copies.gaps -= 1;
+            }
         }
-        self.copies.0.entry(rank).or_default().push(UnfinishedCopy { number: copy, handle });
+        self.copies.unfinished.entry(rank).or_default().push(UnfinishedCopy { number: copy, handle });
         self.open(rank, request, made)
     }
 
     /// Notes the communicators of a rank's copies that are complete. Returns `true` if others are under way.
     #[inline(always)]
     pub(super) fn end_copies(&mut self, rank: u32) -> bool {
-        !self.copies.0.is_empty() && self.end_own_copies(rank)
+        !self.copies.unfinished.is_empty() && self.end_own_copies(rank)
     }
 
     #[cold]
     fn end_own_copies(&mut self, rank: u32) -> bool {
-        let Some(copies) = self.copies.0.get_mut(&rank) else { return false };
+        let Some(copies) = self.copies.unfinished.get_mut(&rank) else { return false };
         let known = self.machines[rank as usize].comms.get_or_insert_default();
         copies.retain(|UnfinishedCopy { number, handle }| {
             let is_made = **handle != COMM_NULL;
@@ -78,10 +92,11 @@ impl<W: Workload> Machines<'_, W> {
             }
             !is_made
         });
-        if copies.is_empty() {
-            self.copies.0.remove(&rank);
+        let is_copying = !copies.is_empty();
+        if !is_copying {
+            self.copies.unfinished.remove(&rank);
         }
-        self.copies.0.contains_key(&rank)
+        is_copying
     }
 
     pub(super) fn begin_dup(&mut self, rank: u32, comm: u32) -> Result<Begun> {
@@ -179,7 +194,7 @@ impl<W: Workload> Machines<'_, W> {
     pub(super) fn made(&mut self, rank: u32, word: usize) -> Result<Answer> {
         let comm = self.mpi.end_comm(word)?;
         if comm != COMM_NULL {
-            number(self.machines[rank as usize].comms.get_or_insert_default(), comm);
+            self.copies.number(self.machines[rank as usize].comms.get_or_insert_default(), comm);
         }
         if self.machines[rank as usize].list != crate::requests::NONE
             && let Some(part) = self.list(rank).part.take()

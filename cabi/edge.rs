@@ -61,24 +61,20 @@ impl CallStart {
 
 /// Begins a call: makes all of it if `body` answers `None`, else returns what its second half, [`end`], is
 /// given after [`wait`].
+// Compiled for each function, unlike `call`: these block, are called most, and are a hundred.
 #[inline(always)]
 pub fn begin(
     function: Function,
     object: Object,
     body: impl FnOnce(&Call) -> Result<Option<Wait>>,
 ) -> CallStart {
-    let mut body = Some(body);
-    begun(function, object, &mut |c| body.take().map_or(Ok(None), |body| body(c)))
+    begin_quickly(function, object, |_| Quick::Undone, body)
 }
 
-/// [`begin`], compiled once for all functions.
-#[inline(never)]
-fn begun(
-    function: Function,
-    object: Object,
-    body: &mut dyn FnMut(&Call) -> Result<Option<Wait>>,
-) -> CallStart {
-    begin_quickly(function, object, |_| Quick::Undone, |c| body(c))
+/// [`call`], compiled for this function: for those that are called most.
+#[inline(always)]
+pub fn call_inlined(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
+    call_quickly(function, object, |_| Quick::Undone, body)
 }
 
 /// [`call`], as [`begin_quickly`] does it.

@@ -89,13 +89,23 @@ fn value(row: &Row, large: bool) -> String {
 }
 
 fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
-    let (how, quick) = quickly(row, large, wide_handles);
+    let (mut how, quick) = quickly(row, large, wide_handles);
+    if starts_collective(row) {
+        how = "_inlined";
+    }
     let checks_and_call = checks_and_call(row, large, wide_handles);
     format!(
         "    edge::call{how}(Function::{}, {}, {quick}|c| {{\n{checks_and_call}    }})\n",
         row.name,
         object(row)
     )
+}
+
+/// Returns `true` for a nonblocking collective: called as often as a blocking one, and as short.
+fn starts_collective(row: &Row) -> bool {
+    matches!(row.chapter.as_str(), "collective" | "neighbor")
+        && !row.name.ends_with("_init")
+        && row.parameters.iter().any(|parameter| parameter.name == "request")
 }
 
 /// Returns, for a function that is tried quickly, the end of the call that does so, and the closure that it

@@ -64,17 +64,9 @@ pub(crate) fn block_list<'a>(
         }
     };
     let mut list = BlockList { at, places, len, bytes: 0 };
-    let beyond = || {
-        Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"))
-    };
-    list.bytes = match &list.places {
-        BlockDisplacements::Even(count, datatype) => {
-            datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?
-        }
-        _ => (0..len).try_fold(0u64, |sum, index| {
-            let (count, datatype) = list.elements(index);
-            sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
-        })?,
+    list.bytes = match list.packed_bytes() {
+        Some(bytes) => bytes,
+        None => return Err(list.too_many_bytes()),
     };
     if at.0 < FIRST_MEMORY || list.reaches_below() {
         // Only where a block may begin below all memory: then each is looked at, O(len), else none.
@@ -84,6 +76,37 @@ pub(crate) fn block_list<'a>(
 }
 
 impl BlockList<'_> {
+    /// Returns the packed bytes of all; `None` beyond 2^64.
+    fn packed_bytes(&self) -> Option<u64> {
+        match &self.places {
+            BlockDisplacements::Even(count, datatype) => {
+                datatype.size.checked_mul(count.unsigned_abs())?.checked_mul(self.len as u64)
+            }
+            // One type: the elements are added up, and multiplied once. A sum of 2^31 counts fits.
+            BlockDisplacements::Uneven(counts, _, datatype) => {
+                let elements: u128 =
+                    counts[..self.len].iter().map(|&count| count.unsigned_abs() as u128).sum();
+                u64::try_from(elements.checked_mul(datatype.size.into())?).ok()
+            }
+            BlockDisplacements::Typed(..) => (0..self.len).try_fold(0u64, |sum, index| {
+                let (count, datatype) = self.elements(index);
+                sum.checked_add(datatype.size.checked_mul(count)?)
+            }),
+        }
+    }
+    /// Returns why the blocks are too large: the first that is by itself, or all together.
+    #[cold]
+    fn too_many_bytes(&self) -> Box<Failure> {
+        let blocks = if matches!(self.places, BlockDisplacements::Even(..)) { 1 } else { self.len };
+        let alone = (0..blocks).find_map(|index| {
+            let (count, datatype) = self.elements(index);
+            datatype.bytes(count).err()
+        });
+        alone.unwrap_or_else(|| {
+            let text = format!("the counts of {} blocks are beyond 2^64 bytes together", self.len);
+            Failure::new(ErrorClass::COUNT, text)
+        })
+    }
     /// Returns `true` if a block may begin before the base.
     fn reaches_below(&self) -> bool {
         match &self.places {

@@ -197,6 +197,8 @@ impl Entrance<'_> {
 
 impl<'a> CallArguments<'a> {
     /// Returns a gather or scatter with a member's own block, `near`, and at the root all blocks, `far`.
+    // Inlined, so that the sides are put where the call has them and not moved there.
+    #[inline(always)]
     fn between_sides(
         kind: Kind,
         (mode, root): (Mode, i32),

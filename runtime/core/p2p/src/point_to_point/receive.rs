@@ -26,13 +26,12 @@ impl Messages {
     pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
         let (Stretch { buffer, bytes: room }, envelope) =
             plain_receive(objects, buffer, from, self.payloads.are_carried())?;
-        let me = self.ranks.me();
-        if self.ranks[me].pending.wildcards() != 0 || !self.requests.receives_plainly() {
+        let state = self.ranks.mounted();
+        if state.pending.wildcards() != 0 || !self.requests.receives_plainly() {
             return None;
         }
-        let Some((index, place)) = self.matcher.find_exact(&self.ranks[me].pending, &envelope) else {
+        let Some((index, place)) = self.matcher.find_exact(&state.pending, &envelope) else {
             // Nothing has come, and what comes next is what the rank waits for.
-            let state = self.ranks.mounted();
             let stretch = Stretch { buffer, bytes: room };
             let node = self.payloads.plain_receive(&envelope, stretch, flag::WAITED, state.clock);
             let index = self.matcher.alloc(node);
@@ -41,7 +40,7 @@ impl Messages {
             return Some(index);
         };
         let (arrival, bytes) = self.payloads.receive_at_once(
-            (&mut self.matcher, &mut self.ranks.mounted().pending),
+            (&mut self.matcher, &mut state.pending),
             (index, place),
             (buffer, room),
         )?;

@@ -123,17 +123,16 @@ impl Messages {
                 Payload::Inline(load_short(at, bytes as usize))
             };
             let pending = &mut self.ranks[to].pending;
-            let blocked = if !NOTED && pending.has_posted() {
+            // None is taken out of the queue where no blocked receive takes the message.
+            let awaited = pending.has_posted();
+            let blocked = if !NOTED && awaited {
                 self.payloads.give_blocked((&mut self.matcher, pending), &envelope, payload, bytes)
             } else {
                 None
             };
             match blocked {
                 Some(receive) => self.completing().complete(to, receive, arrival),
-                None => {
-                    let awaited = self.ranks[to].pending.has_posted();
-                    self.deliver_to(to, &envelope, payload, bytes, &Transit::at(arrival), awaited);
-                }
+                None => self.deliver_to(to, &envelope, payload, bytes, &Transit::at(arrival), awaited),
             }
             self.ranks.mark_brief();
         } else {

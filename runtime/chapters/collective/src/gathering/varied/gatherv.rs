@@ -49,7 +49,8 @@ impl Gatherv {
             self.begins[member as usize] = self.data.len() as u64;
             near.append_to(&mut self.data);
         }
-        let (Some(list), Blocks::Each(begins)) = (far.as_list(), far.blocks()) else { return };
+        let Some(list) = far.as_list() else { return };
+        let Blocks::Each(begins) = list.blocks() else { return };
         self.blocks = Some(begins);
         if self.scatters {
             list.append_to(&mut self.data);

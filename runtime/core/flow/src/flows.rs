@@ -45,7 +45,13 @@ pub struct Flows {
     under_way: usize,
     /// Groups that watch thresholds.
     watches: usize,
+    /// Weights on paths, for each weight of a flow.
+    forward_weight: u32,
 }
+
+/// A flow's bytes for each byte of its acknowledgements, where these take capacity on its way back: SimGrid's
+/// `network/crosstraffic` (CM02 and LV08, with 5 %).
+const CROSS_TRAFFIC: u32 = 20;
 
 impl Flows {
     /// Returns links without flows, at time 0.
@@ -73,7 +79,13 @@ impl Flows {
             solution: Solution::default(),
             under_way: 0,
             watches: 0,
+            forward_weight: 1,
         }
+    }
+
+    /// Lets the acknowledgements of flows take a twentieth of their rates on the links of their ways back.
+    pub fn with_cross_traffic(self) -> Flows {
+        Flows { forward_weight: CROSS_TRAFFIC, ..self }
     }
 
     /// Returns the time that has been reached.
@@ -96,7 +108,8 @@ impl Flows {
         self.under_way == 0
     }
 
-    /// Returns the rate of a flow for a weight of 1, in units, since the last solution.
+    /// Returns the rate of a flow for a weight of 1, in units, since the last solution; with cross traffic a
+    /// twentieth of it.
     pub fn level(&self, flow: FlowId) -> u64 {
         match self.flows[flow.0 as usize].neck {
             NONE => 0,
@@ -104,14 +117,24 @@ impl Flows {
         }
     }
 
-    /// Starts a flow at the time that has been reached. `path` has each link at most once; `bound` is the
-    /// most that the flow gets. A flow without bytes, or without links and bound, ends at once.
+    /// Starts a flow at the time that has been reached. `path` and `back` together have each link at most
+    /// once; `bound` is the most that the flow gets. `back` are the links that its acknowledgements share,
+    /// with cross traffic. A flow without bytes, or without links and bound, ends at once.
     ///
     /// # Panics
     /// If the weight is 0.
-    pub fn start(&mut self, path: &[u32], weight: u32, bound: Option<Capacity>, bytes: u64) -> FlowId {
+    pub fn start(
+        &mut self,
+        path: &[u32],
+        back: &[u32],
+        weight: u32,
+        bound: Option<Capacity>,
+        bytes: u64,
+    ) -> FlowId {
         assert!(weight > 0, "a flow has a weight above 0");
-        debug_assert!(path.iter().enumerate().all(|(index, link)| !path[..index].contains(link)), "{path:?}");
+        debug_assert!(back.is_empty() || self.forward_weight > 1, "acknowledgements take capacity");
+        let back_weight = weight;
+        let weight = weight * self.forward_weight;
         let id = self.free.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.flows.len() as u32 - 1
@@ -122,7 +145,17 @@ impl Flows {
         flow.path.clear();
         flow.path.extend_from_slice(path);
         flow.path.extend(bound);
-        (flow.weight, flow.neck, flow.left, flow.is_bounded) = (weight, NONE, work, bound.is_some());
+        flow.forward = flow.path.len() as u32;
+        flow.has_back = flow.forward > 0 && !back.is_empty();
+        if flow.has_back {
+            flow.path.extend_from_slice(back);
+        }
+        debug_assert!(
+            (1..flow.path.len()).all(|hop| !flow.path[..hop].contains(&flow.path[hop])),
+            "{flow:?}"
+        );
+        (flow.weight, flow.back_weight) = (weight, back_weight);
+        (flow.neck, flow.left, flow.is_bounded) = (NONE, work, bound.is_some());
         self.under_way += 1;
         let waiting = if flow.path.is_empty() || bytes == 0 { &mut self.at_once } else { &mut self.fresh };
         waiting.push(id);
@@ -206,8 +239,8 @@ impl Flows {
     /// Removes a flow from its group and from the links that it crosses, which the next solution opens.
     fn detach(&mut self, id: u32) {
         let flow = &self.flows[id as usize];
-        let (neck, slot, weight) = (flow.neck, flow.slot, flow.weight);
-        for &index in &flow.path {
+        let (neck, slot, own) = (flow.neck, flow.slot, flow.weight_on(flow.neck));
+        flow.each_crossing(|index, weight| {
             let link = &mut self.links[index as usize];
             if index != neck {
                 link.remove_foreign(neck, weight);
@@ -215,8 +248,8 @@ impl Flows {
             if link.own > 0 {
                 self.left.push(index);
             }
-        }
-        self.leave(neck, slot, weight);
+        });
+        self.leave(neck, slot, own);
         self.flows[id as usize].neck = NONE;
     }
 
@@ -237,7 +270,7 @@ impl Flows {
     fn release(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         if flow.is_bounded {
-            self.free_bounds.extend(flow.path.pop());
+            self.free_bounds.push(flow.path[flow.forward as usize - 1]);
         }
         self.free.push(id);
         self.under_way -= 1;

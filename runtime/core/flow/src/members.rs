@@ -5,17 +5,55 @@ use smallvec::SmallVec;
 /// A flow.
 #[derive(Default, Debug)]
 pub(crate) struct Flow {
-    /// The links that it crosses, each once.
+    /// The links that it crosses, each once: those of its path and its bound, then those on its way back.
     pub(crate) path: SmallVec<[u32; 8]>,
+    /// The number of links that are not on its way back.
+    pub(crate) forward: u32,
     pub(crate) weight: u32,
+    /// The weight of its acknowledgements, on its way back.
+    pub(crate) back_weight: u32,
     /// The link that bottlenecks it; `NONE` while no link does.
     pub(crate) neck: u32,
     /// The index among the members of that link.
     pub(crate) slot: u32,
     /// Work left for each unit of weight, while no link bottlenecks it.
     pub(crate) left: u128,
-    /// `true` if its last link is its bound, which is a link of its own.
+    /// `true` if its last link that is not on its way back is its bound, which is a link of its own.
     pub(crate) is_bounded: bool,
+    /// `true` if it crosses links on its way back.
+    pub(crate) has_back: bool,
+}
+
+impl Flow {
+    /// Returns the weight with which it crosses the link at an index of its path.
+    #[inline]
+    pub(crate) fn weight_at(&self, hop: usize) -> u32 {
+        if self.has_back && hop >= self.forward as usize { self.back_weight } else { self.weight }
+    }
+
+    /// Returns the weight with which it crosses a link of its path.
+    #[inline]
+    pub(crate) fn weight_on(&self, link: u32) -> u32 {
+        let is_back = || self.path[self.forward as usize..].contains(&link);
+        if self.has_back && is_back() { self.back_weight } else { self.weight }
+    }
+
+    /// Calls `cross` with each link of its path and the weight with which it crosses that.
+    // Two loops: few networks have cross traffic, and these are the innermost of a solution.
+    #[inline(always)]
+    pub(crate) fn each_crossing(&self, mut cross: impl FnMut(u32, u32)) {
+        if self.has_back {
+            self.path.iter().enumerate().for_each(|(hop, &link)| cross(link, self.weight_at(hop)));
+        } else {
+            self.path.iter().for_each(|&link| cross(link, self.weight));
+        }
+    }
+
+    /// Returns the links of its path, each with the weight with which it crosses that.
+    #[inline]
+    pub(crate) fn crossings(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.path.iter().enumerate().map(|(hop, &link)| (link, self.weight_at(hop)))
+    }
 }
 
 /// A flow of a group.

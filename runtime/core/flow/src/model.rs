@@ -15,34 +15,49 @@ fn per_ps(bytes: u64) -> Capacity {
 struct Start {
     at: u64,
     path: Vec<u32>,
+    /// Links of its acknowledgements.
+    back: Vec<u32>,
     weight: u32,
     bound: Option<u64>,
     bytes: u64,
 }
 
+impl Start {
+    /// Returns its links, each with the weight with which the flow crosses it.
+    fn crossings(&self, forward_weight: u32) -> Vec<(usize, u64)> {
+        let forward = self.path.iter().map(|&link| (link as usize, u64::from(self.weight * forward_weight)));
+        forward.chain(self.back.iter().map(|&link| (link as usize, self.weight.into()))).collect()
+    }
+}
+
+/// Returns the weight of paths beside ways back: 20 with cross traffic.
+fn forward_weight(starts: &[Start]) -> u32 {
+    if starts.iter().any(|start| !start.back.is_empty()) { 20 } else { 1 }
+}
+
 /// A flow under way in the model.
 struct ModelFlow {
-    path: Vec<usize>,
-    weight: u64,
+    /// Links, each with the weight with which the flow crosses it.
+    path: Vec<(usize, u64)>,
     left: u128,
     level: u64,
 }
 
 /// Returns the level of each flow: levels rise together, and all links that are full at a level stop at once.
-fn filled(capacities: &[u64], flows: &[(&[usize], u64)]) -> Vec<u64> {
+fn filled(capacities: &[u64], flows: &[&[(usize, u64)]]) -> Vec<u64> {
     let mut levels = vec![None; flows.len()];
     while levels.contains(&None) {
         let stop = |link: usize| {
-            let on = || flows.iter().zip(&levels).filter(|((path, _), _)| path.contains(&link));
-            let used: u64 =
-                on().filter_map(|((_, weight), level)| level.map(|level: u64| level * weight)).sum();
-            let filling: u64 = on().filter(|(_, level)| level.is_none()).map(|((_, weight), _)| weight).sum();
+            let weight = |path: &[(usize, u64)]| path.iter().find(|hop| hop.0 == link).map(|hop| hop.1);
+            let on = || flows.iter().zip(&levels).filter_map(|(path, level)| Some((weight(path)?, *level)));
+            let used: u64 = on().filter_map(|(weight, level)| level.map(|level: u64| level * weight)).sum();
+            let filling: u64 = on().filter(|(_, level)| level.is_none()).map(|(weight, _)| weight).sum();
             (filling > 0).then(|| (capacities[link] - used) / filling)
         };
         let stops: Vec<Option<u64>> = (0..capacities.len()).map(stop).collect();
         let level = stops.iter().flatten().min().copied().expect("every flow crosses a link");
-        for ((path, _), own) in flows.iter().zip(&mut levels) {
-            if own.is_none() && path.iter().any(|&link| stops[link] == Some(level)) {
+        for (path, own) in flows.iter().zip(&mut levels) {
+            if own.is_none() && path.iter().any(|&(link, _)| stops[link] == Some(level)) {
                 *own = Some(level);
             }
         }
@@ -79,16 +94,17 @@ fn model_ends(capacities: &[Capacity], starts: &[Start]) -> Vec<u64> {
             if std::mem::replace(&mut started[index], true) {
                 continue;
             }
-            let mut path: Vec<usize> = start.path.iter().map(|&link| link as usize).collect();
+            let mut path = start.crossings(forward_weight(starts));
+            let weight = start.weight * forward_weight(starts);
             if let Some(bound) = start.bound {
-                path.push(units.len());
+                path.push((units.len(), weight.into()));
                 units.push(shape.scale().units(per_ps(bound)));
             }
-            let left = shape.scale().work(start.bytes, start.weight);
-            under.insert(index, ModelFlow { path, weight: start.weight.into(), left, level: 0 });
+            let left = shape.scale().work(start.bytes, weight);
+            under.insert(index, ModelFlow { path, left, level: 0 });
         }
         now = next;
-        let flows: Vec<(&[usize], u64)> = under.values().map(|flow| (&flow.path[..], flow.weight)).collect();
+        let flows: Vec<&[(usize, u64)]> = under.values().map(|flow| &flow.path[..]).collect();
         let levels = filled(&units, &flows);
         under.values_mut().zip(levels).for_each(|(flow, level)| flow.level = level);
     }
@@ -101,6 +117,9 @@ fn run(
     mut look: impl FnMut(&Flows, &BTreeMap<FlowId, usize>),
 ) -> Vec<u64> {
     let mut flows = Flows::new(capacities);
+    if forward_weight(starts) > 1 {
+        flows = flows.with_cross_traffic();
+    }
     let mut ends = vec![u64::MAX; starts.len()];
     let mut names = BTreeMap::new();
     let mut order: Vec<usize> = (0..starts.len()).collect();
@@ -116,7 +135,8 @@ fn run(
         }
         while let Some(index) = order.next_if(|&index| Time::from_ps(starts[index].at) == next) {
             let start = &starts[index];
-            let flow = flows.start(&start.path, start.weight, start.bound.map(per_ps), start.bytes);
+            let bound = start.bound.map(per_ps);
+            let flow = flows.start(&start.path, &start.back, start.weight, bound, start.bytes);
             assert_eq!(names.insert(flow, index), None, "names of flows under way differ");
         }
         flows.solve();
@@ -128,7 +148,9 @@ fn run(
 
 /// Returns starts of weight 1 at time 0.
 fn at_once(paths: &[&[u32]], bytes: u64) -> Vec<Start> {
-    paths.iter().map(|path| Start { at: 0, path: path.to_vec(), weight: 1, bound: None, bytes }).collect()
+    let start =
+        |path: &&[u32]| Start { at: 0, path: path.to_vec(), back: Vec::new(), weight: 1, bound: None, bytes };
+    paths.iter().map(start).collect()
 }
 
 /// Asserts the rates of flows that start together, as fractions of bytes in a picosecond.
@@ -138,7 +160,8 @@ fn assert_rates(capacities: &[Capacity], starts: &[Start], expected: &[(u64, u64
         if std::mem::take(&mut is_first) {
             for (&flow, &index) in names {
                 let (bytes, picoseconds) = expected[index];
-                let rate = u128::from(flows.level(flow)) * u128::from(starts[index].weight);
+                let weight = starts[index].weight * forward_weight(starts);
+                let rate = u128::from(flows.level(flow)) * u128::from(weight);
                 assert_eq!(
                     rate * u128::from(picoseconds),
                     flows.scale().units_per_byte() * u128::from(bytes),
@@ -189,6 +212,16 @@ fn a_bound_leaves_the_rest_to_others() {
     starts[0].bound = Some(1);
     assert_rates(&[per_ps(5)], &starts, &[(1, 1), (4, 1)]);
     assert_eq!(run(&[per_ps(5)], &starts, |_, _| ()), [1000, 250]);
+}
+
+// SimGrid's documented effect of `network/crosstraffic`: two opposite flows get 1/1.05 of a link each.
+#[test]
+fn opposite_flows_share_links_with_acknowledgements() {
+    let mut starts = at_once(&[&[0], &[1]], 1000);
+    (starts[0].back, starts[1].back) = (vec![1], vec![0]);
+    assert_rates(&[per_ps(21); 2], &starts, &[(20, 1); 2]);
+    starts[1].at = 100_000;
+    assert_rates(&[per_ps(21); 2], &starts[..1], &[(21, 1)]);
 }
 
 #[test]
@@ -247,10 +280,21 @@ fn cases(
         let at = prop_oneof![2 => Just(0u64), 1 => (0u64..20).prop_map(|step| 100 * step), 1 => 0u64..3000];
         let bytes = prop_oneof![Just(1000u64), 1u64..10_000];
         let start = (at, path, weight, bound, bytes);
-        let start =
-            start.prop_map(|(at, path, weight, bound, bytes)| Start { at, path, weight, bound, bytes });
+        let start = start.prop_map(|(at, path, weight, bound, bytes)| {
+            let back = Vec::new();
+            Start { at, path, back, weight, bound, bytes }
+        });
         (Just(capacities), prop::collection::vec(start, flows.clone()))
     })
+}
+
+/// Gives flows ways back over links that are not on their paths: from a random number each.
+fn with_ways_back(mut starts: Vec<Start>, links: u32, seed: &[u32]) -> Vec<Start> {
+    for (start, &random) in starts.iter_mut().zip(seed) {
+        let others = (0..links).filter(|link| !start.path.contains(link));
+        start.back = others.filter(|link| random >> (link % 32) & 1 != 0).collect();
+    }
+    starts
 }
 
 /// Asserts that no link has too much, and that every flow has a saturated link on which no level is greater.
@@ -258,10 +302,9 @@ fn assert_fair(capacities: &[Capacity], starts: &[Start], flows: &Flows, names: 
     let (mut used, mut top, mut weights) =
         (vec![0u64; capacities.len()], vec![0; capacities.len()], vec![0; capacities.len()]);
     for (&flow, &index) in names {
-        for &link in &starts[index].path {
-            let link = link as usize;
-            used[link] += flows.level(flow) * u64::from(starts[index].weight);
-            weights[link] += u64::from(starts[index].weight);
+        for (link, weight) in starts[index].crossings(forward_weight(starts)) {
+            used[link] += flows.level(flow) * weight;
+            weights[link] += weight;
             top[link] = top[link].max(flows.level(flow));
         }
     }
@@ -271,7 +314,7 @@ fn assert_fair(capacities: &[Capacity], starts: &[Start], flows: &Flows, names: 
     (0..capacities.len()).for_each(|link| _ = room(link));
     for (&flow, &index) in names {
         let level = flows.level(flow);
-        let weight = u64::from(starts[index].weight);
+        let weight = u64::from(starts[index].weight * forward_weight(starts));
         let is_bounded =
             starts[index].bound.is_some_and(|bound| flows.scale().units(per_ps(bound)) / weight <= level);
         let saturates =
@@ -282,7 +325,7 @@ fn assert_fair(capacities: &[Capacity], starts: &[Start], flows: &Flows, names: 
             let link = link as usize;
             room(link) < weights[link] && top[link] - level <= weights[link]
         };
-        let path = &starts[index].path;
+        let path: Vec<u32> = starts[index].path.iter().chain(&starts[index].back).copied().collect();
         assert!(
             is_bounded || path.iter().any(saturates) || path.iter().any(near),
             "flow {index} could get more"
@@ -299,6 +342,16 @@ proptest! {
     #[test]
     fn flows_end_as_in_the_model((capacities, starts) in cases(1..12, 1..40)) {
         prop_assert_eq!(run(&capacities, &starts, |_, _| ()), model_ends(&capacities, &starts));
+    }
+
+    #[test]
+    fn acknowledgements_take_a_twentieth_as_in_the_model(
+        (capacities, starts) in cases(1..12, 1..100),
+        seed in prop::collection::vec(any::<u32>(), 100),
+    ) {
+        let starts = with_ways_back(starts, capacities.len() as u32, &seed);
+        let ends = run(&capacities, &starts, |flows, names| assert_fair(&capacities, &starts, flows, names));
+        prop_assert_eq!(ends, model_ends(&capacities, &starts));
     }
 
     #[test]

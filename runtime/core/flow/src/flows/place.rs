@@ -9,9 +9,9 @@ impl Flows {
     /// Places a flow that starts alone where it changes nothing for others. Returns `false` if it does.
     pub(super) fn place_alone(&mut self, id: u32) -> bool {
         let flow = &self.flows[id as usize];
-        let weight = u64::from(flow.weight);
         let (mut level, mut neck) = (FREE, NONE);
-        for &index in &flow.path {
+        for (index, weight) in flow.crossings() {
+            let weight = u64::from(weight);
             let link = &self.links[index as usize];
             if link.own > 0 {
                 return false;
@@ -26,8 +26,8 @@ impl Flows {
             }
         }
         // No link may stop before, nor within a unit for each flow of this level.
-        for &index in &flow.path {
-            let link = &self.links[index as usize];
+        for (index, weight) in flow.crossings() {
+            let (link, weight) = (&self.links[index as usize], u64::from(weight));
             if !link.foreign.is_empty() {
                 let (mut room, mut weights, mut top) = (link.capacity, weight, 0);
                 for share in &link.foreign {
@@ -56,7 +56,7 @@ impl Flows {
     pub(super) fn join(&mut self, id: u32, neck: u32, level: u64) {
         let flow = &mut self.flows[id as usize];
         flow.neck = neck;
-        let (weight, left) = (flow.weight, flow.left);
+        let (weight, left) = (flow.weight_on(neck), flow.left);
         let (link, group) = (&mut self.links[neck as usize], &mut self.groups[neck as usize]);
         if link.own == 0 {
             debug_assert_eq!(link.level, FREE);
@@ -69,11 +69,11 @@ impl Flows {
         link.own += weight;
         let mark = group.clock.saturating_add(left);
         group.members.push(GroupFlow { mark, flow: id }, &mut self.flows);
-        for &other in &self.flows[id as usize].path {
+        self.flows[id as usize].each_crossing(|other, weight| {
             if other != neck {
                 self.links[other as usize].add_foreign(neck, weight);
             }
-        }
+        });
     }
 
     /// Notes when the first of a group ends.

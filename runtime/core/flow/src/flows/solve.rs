@@ -129,9 +129,9 @@ impl Flows {
     fn loosen(&mut self, id: u32) {
         let loose = self.solution.loose.len() as u32;
         self.solution.loose.push(Loose { flow: id, neck: NONE, level: FILLING });
-        let weight = u64::from(self.flows[id as usize].weight);
         for hop in 0..self.flows[id as usize].path.len() {
-            let link = self.flows[id as usize].path[hop];
+            let flow = &self.flows[id as usize];
+            let (link, weight) = (flow.path[hop], u64::from(flow.weight_at(hop)));
             self.open(link);
             let place = self.links[link as usize].place;
             let open = &mut self.solution.open[place as usize];
@@ -275,13 +275,12 @@ impl Flows {
                     continue;
                 }
                 (loose.level, loose.neck) = (level, neck);
-                let flow = &self.flows[loose.flow as usize];
-                let weight = u64::from(flow.weight);
-                for &link in &flow.path {
-                    let open = &mut self.solution.open[self.links[link as usize].place as usize];
+                self.flows[loose.flow as usize].each_crossing(|link, weight| {
+                    let (place, weight) = (self.links[link as usize].place, u64::from(weight));
+                    let open = &mut self.solution.open[place as usize];
                     open.used += weight * level;
                     open.filling -= weight;
-                }
+                });
             }
         }
         for place in stopping.drain(..) {
@@ -328,13 +327,13 @@ impl Flows {
         for &id in &found {
             let clock = self.groups[group as usize].clock;
             let flow = &self.flows[id as usize];
-            let (slot, weight) = (flow.slot, flow.weight);
-            for &other in &flow.path {
+            let (slot, own) = (flow.slot, flow.weight_on(group));
+            flow.each_crossing(|other, weight| {
                 if other != group {
                     self.links[other as usize].remove_foreign(group, weight);
                 }
-            }
-            let mark = self.leave(group, slot, weight);
+            });
+            let mark = self.leave(group, slot, own);
             let flow = &mut self.flows[id as usize];
             (flow.neck, flow.left) = (NONE, mark.saturating_sub(clock));
             self.loosen(id);
@@ -342,7 +341,7 @@ impl Flows {
             if let Some(loose) = self.solution.loose.last_mut() {
                 (loose.level, loose.neck) = (level, link);
             }
-            for &link in &self.flows[id as usize].path {
+            for (link, weight) in self.flows[id as usize].crossings() {
                 let open = &mut self.solution.open[self.links[link as usize].place as usize];
                 open.used += u64::from(weight) * level;
             }

@@ -136,8 +136,9 @@ impl<P: Paths> FlowNetwork<P> {
     /// `statistics`.
     pub(crate) fn new(paths: P, flow_min: u64, statistics: Statistics) -> FlowNetwork<P> {
         let capacities = paths.capacities();
+        let flows = Flows::new(&capacities);
         FlowNetwork {
-            flows: Flows::new(&capacities),
+            flows: if paths.has_cross_traffic() { flows.with_cross_traffic() } else { flows },
             flow_min,
             messages: Vec::new(),
             early: VecDeque::new(),
@@ -209,7 +210,7 @@ impl<P: Paths> FlowNetwork<P> {
         let (source, destination, bytes) = (message.source.0, message.destination.0, message.bytes);
         let under = FlowMessage { id: message.id, created: at, bytes, latency, source, destination, routers };
         if bytes > 0 && bytes >= self.flow_min {
-            let flow = self.flows.start(self.paths.limited(), weight, bound, work);
+            let flow = self.flows.start(self.paths.limited(), self.paths.back(), weight, bound, work);
             let index = flow.0 as usize;
             if index >= self.messages.len() {
                 self.messages.resize(index + 1, FlowMessage::default());

@@ -39,6 +39,14 @@ pub(crate) trait Paths {
     fn links(&self) -> &[u32];
     /// Returns those of its links on which bytes take time, each once.
     fn limited(&self) -> &[u32];
+    /// Returns the links that its acknowledgements share on their way back.
+    fn back(&self) -> &[u32] {
+        &[]
+    }
+    /// Returns `true` if acknowledgements take capacity.
+    fn has_cross_traffic(&self) -> bool {
+        false
+    }
     /// Returns its first and last link, where short messages queue.
     fn ends(&self) -> (u32, u32);
     /// Returns the picoseconds that a message of so many bytes takes in the narrowest part of the path.

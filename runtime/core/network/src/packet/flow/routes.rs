@@ -42,6 +42,8 @@ pub(crate) struct Routes {
     /// The path that was found last, and its links whose bytes take time.
     ports: Vec<u32>,
     limited: Vec<u32>,
+    /// Links of the way back that acknowledgements share.
+    back: Vec<u32>,
     /// The kind of its slowest link.
     slowest: u8,
 }
@@ -97,6 +99,7 @@ impl Routes {
             may_repeat: fabric.routing.name().contains("valiant"),
             ports: Vec::new(),
             limited: Vec::new(),
+            back: Vec::new(),
             slowest: 0,
             fabric: fabric.clone(),
         }
@@ -105,6 +108,60 @@ impl Routes {
     /// Returns `true` if flows share other links than those of their paths.
     fn needs_limited(&self) -> bool {
         self.may_repeat || !self.are_all_limited || self.options.fat_core
+    }
+
+    /// Returns `true` if flows share the link at an index of a path of so many links.
+    fn is_shared(&self, port: u32, hop: usize, links: usize) -> bool {
+        let is_core = hop > 0 && hop + 1 < links;
+        !(self.options.fat_core && is_core) && self.capacities[self.kind(port)].is_some()
+    }
+
+    /// Visits the links of the path of a message that leaves at a time. Returns the sum of their latencies and
+    /// of those of the routers between them, in picoseconds.
+    #[inline(always)]
+    fn walk(&self, (source, destination): (u32, u32), at: u64, mut visit: impl FnMut(u32, u8)) -> u64 {
+        let fabric = &*self.fabric;
+        let mut packet = Packet::new(source, destination, 1, at, 0);
+        let mut port = self.first_interface + source;
+        let mut latency = 0u64;
+        loop {
+            let kind = self.kinds[port as usize];
+            visit(port, kind);
+            latency = latency.saturating_add(fabric.links[usize::from(kind)].latency.as_ps());
+            let Behind { router, input } = self.behind[port as usize];
+            if router == NONE {
+                return latency;
+            }
+            latency = latency.saturating_add(fabric.switching.router);
+            packet.hops = packet.hops.wrapping_add(1);
+            let base = router * fabric.stride.divisor();
+            let here =
+                Here { router, input, lanes: 1, load: PortLoads { at: &self.idle, fabric, base, now: at } };
+            port = base + fabric.routing.route(&here, &mut packet).port;
+        }
+    }
+
+    /// Finds the links that acknowledgements of a message share: those of the way back that flows share and
+    /// that are not on its path.
+    // Out of line: few networks have cross traffic.
+    #[inline(never)]
+    fn find_back(&mut self, message: &Message, at: u64) {
+        let mut back = std::mem::take(&mut self.back);
+        back.clear();
+        self.walk((message.destination.0, message.source.0), at, |port, _| back.push(port));
+        let (links, mut kept) = (back.len(), 0);
+        for hop in 0..links {
+            let port = back[hop];
+            if self.is_shared(port, hop, links)
+                && !self.ports.contains(&port)
+                && !back[..kept].contains(&port)
+            {
+                back[kept] = port;
+                kept += 1;
+            }
+        }
+        back.truncate(kept);
+        self.back = back;
     }
 
     /// Returns the kind of the link behind a port.
@@ -129,39 +186,30 @@ impl Paths for Routes {
     }
 
     fn find(&mut self, message: &Message, at: u64) -> Route {
-        let (source, destination) = (message.source.0, message.destination.0);
-        let fabric = &*self.fabric;
-        let mut packet = Packet::new(source, destination, 1, at, 0);
-        let mut port = self.first_interface + source;
-        let (mut latency, mut slowest, mut narrowest) = (0u64, self.kinds[port as usize], 0);
-        self.ports.clear();
-        loop {
-            self.ports.push(port);
-            let kind = self.kinds[port as usize];
-            latency = latency.saturating_add(fabric.links[usize::from(kind)].latency.as_ps());
+        let mut ports = std::mem::take(&mut self.ports);
+        ports.clear();
+        let first = self.first_interface + message.source.0;
+        let (mut slowest, mut narrowest) = (self.kinds[first as usize], 0);
+        let latency = self.walk((message.source.0, message.destination.0), at, |port, kind| {
             if self.slowness[usize::from(kind)] < self.slowness[usize::from(slowest)] {
-                (slowest, narrowest) = (kind, self.ports.len() - 1);
+                (slowest, narrowest) = (kind, ports.len());
             }
-            let Behind { router, input } = self.behind[port as usize];
-            if router == NONE {
-                break;
-            }
-            latency = latency.saturating_add(fabric.switching.router);
-            packet.hops = packet.hops.wrapping_add(1);
-            let base = router * fabric.stride.divisor();
-            let here =
-                Here { router, input, lanes: 1, load: PortLoads { at: &self.idle, fabric, base, now: at } };
-            port = base + fabric.routing.route(&here, &mut packet).port;
-        }
+            ports.push(port);
+        });
+        self.ports = ports;
         let routers = self.ports.len() as u32 - 1;
         if self.needs_limited() {
-            self.limited.clear();
+            let mut limited = std::mem::take(&mut self.limited);
+            limited.clear();
             for (hop, &port) in self.ports.iter().enumerate() {
-                let is_shared = !self.options.fat_core || hop == 0 || hop + 1 == self.ports.len();
-                if is_shared && self.capacities[self.kind(port)].is_some() && !self.limited.contains(&port) {
-                    self.limited.push(port);
+                if self.is_shared(port, hop, self.ports.len()) && !limited.contains(&port) {
+                    limited.push(port);
                 }
             }
+            self.limited = limited;
+        }
+        if self.options.cross_traffic {
+            self.find_back(message, at);
         }
         self.slowest = slowest;
         let path = self.capacities[usize::from(slowest)];
@@ -180,6 +228,14 @@ impl Paths for Routes {
 
     fn limited(&self) -> &[u32] {
         if self.needs_limited() { &self.limited } else { &self.ports }
+    }
+
+    fn back(&self) -> &[u32] {
+        &self.back
+    }
+
+    fn has_cross_traffic(&self) -> bool {
+        self.options.cross_traffic
     }
 
     fn ends(&self) -> (u32, u32) {

@@ -43,15 +43,34 @@ pub(crate) const FLOW_MIN: u32 = 4096;
 const MAX_WIRED_NODES: u32 = 1 << 20;
 
 /// The common keys that mean something at the flow level, and those of topologies that do not.
-const KEYS_OF_FLOWS: [&str; 19] = [
-    "l", "b", "router", "nic", "ejection", "routing", "failures", "delay", "o", "level", "flowmin", "window",
-    "share", "core", "bfactor", "lfactor", "nics", "rail", "wired",
+const KEYS_OF_FLOWS: [&str; 20] = [
+    "l",
+    "b",
+    "router",
+    "nic",
+    "ejection",
+    "routing",
+    "failures",
+    "delay",
+    "o",
+    "level",
+    "flowmin",
+    "window",
+    "share",
+    "core",
+    "crosstraffic",
+    "bfactor",
+    "lfactor",
+    "nics",
+    "rail",
+    "wired",
 ];
 /// Keys that mean nothing to packets.
-const KEYS_OF_FLOWS_ALONE: [&str; 6] = ["flowmin", "window", "share", "core", "bfactor", "lfactor"];
+const KEYS_OF_FLOWS_ALONE: [&str; 7] =
+    ["flowmin", "window", "share", "core", "crosstraffic", "bfactor", "lfactor"];
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 36] = [
+pub const COMMON_KEYS: [(&str, &str); 37] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -105,6 +124,10 @@ pub const COMMON_KEYS: [(&str, &str); 36] = [
     ),
     ("window", "with level=flow, bytes of a flow under way: it gets this a round trip at most (no bound)"),
     ("share", "with level=flow, even: flows share links evenly; latency: in inverse proportion to it (even)"),
+    (
+        "crosstraffic",
+        "with level=flow, on: acknowledgements take a twentieth of a flow on its way back (off)",
+    ),
     ("core", "with level=flow, shared; fatpipe: each flow has all of the links between routers (shared)"),
     ("bfactor", "with level=flow, the part of the bandwidth that a message has, by size: 0.9;64KiB:1 (1)"),
     ("lfactor", "with level=flow, factor of the latency by size of a message: 2;64KiB:1 (1)"),
@@ -233,6 +256,7 @@ fn flow_rules(parameters: &KeyedValues) -> Result<FlowOptions, Wrong> {
         window,
         by_latency: is_second("share", "even", "latency")?,
         fat_core: is_second("core", "shared", "fatpipe")?,
+        cross_traffic: is_second("crosstraffic", "off", "on")?,
         bandwidth: factors("bfactor")?,
         latency: factors("lfactor")?,
     })

@@ -185,6 +185,24 @@ fn each_flow_has_all_of_the_links_between_routers_of_a_fat_core() {
 }
 
 #[test]
+fn acknowledgements_take_a_twentieth_of_a_flow_on_its_way_back() {
+    // Opposite messages get 20/21 of the links; one alone, and two of one direction, all of them.
+    let spec = "mesh:2,p=2,b=1GB/s,l=0ns,router=0ns,crosstraffic";
+    let opposite = [(0, 0, 2, 10_000), (0, 2, 0, 10_000)];
+    assert_eq!(arrivals(&mut *flows(&format!("{spec}=on")), &opposite), [10_500_000; 2]);
+    assert_eq!(arrivals(&mut *flows(&format!("{spec}=off")), &opposite), [10_000_000; 2]);
+    for (messages, expected) in
+        [(&opposite[..1], &[10_000_000][..]), (&[(0, 0, 2, 10_000), (0, 1, 3, 10_000)], &[20_000_000; 2])]
+    {
+        assert_eq!(arrivals(&mut *flows(&format!("{spec}=on")), messages), expected, "{messages:?}");
+    }
+    // Behind a core that flows do not share they meet in interfaces alone.
+    let apart = [(0, 0, 2, 10_000), (0, 3, 1, 10_000)];
+    let found = |core| arrivals(&mut *flows(&format!("{spec}=on,core={core}")), &apart);
+    assert_eq!((found("shared"), found("fatpipe")), (vec![10_500_000; 2], vec![10_000_000; 2]));
+}
+
+#[test]
 fn messages_inside_one_direction_of_a_link_share_it_and_those_of_both_do_not() {
     let spec = "mesh:2,p=2,b=1GB/s,l=0ns,router=0ns";
     let found = arrivals(&mut *flows(spec), &[(0, 0, 2, 10_000), (0, 1, 3, 10_000), (0, 2, 0, 10_000)]);
@@ -246,6 +264,8 @@ fn options_of_packets_and_routings_by_queues_are_refused() {
         ("torus:4x4,window=0,level=flow", "window=0 is not between 1 and 2^31 bytes"),
         ("torus:4x4,share=latancy,level=flow", "neither even nor latency; did you mean 'latency'?"),
         ("torus:4x4,core=fat,level=flow", "core=fat is neither shared nor fatpipe"),
+        ("torus:4x4,crosstraffic=on,level=packet", "crosstraffic=... needs level=flow"),
+        ("torus:4x4,crosstraffic=5%,level=flow", "crosstraffic=5% is neither off nor on"),
         ("torus:4x4,bfactor=0,level=flow", "bfactor: '0' is not a factor from 0.000001 to 1000"),
         ("torus:4x4,lfactor=1;2,level=flow", "lfactor: '2' lacks the bytes that it is from"),
         ("torus:4x4,level=flows", "did you mean 'level=flow'?"),

@@ -2,12 +2,13 @@
 //!
 //! A receive may take a message if the message is the first of its source that the receive accepts, and the
 //! receive the first posted that accepts the message. Of the messages that it may take it takes the least by
-//! (arrival, source).
+//! their [`Precedence`].
 
 use crate::envelope::{Envelope, Pattern};
 use crate::matching::Matcher;
 use crate::node::{Node, flag};
 use crate::pending::Pending;
+use crate::precedence::Precedence;
 use engine::Time;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -31,7 +32,10 @@ pub struct Choice {
 impl Choice {
     /// Returns `true` if this comes before what was found so far.
     fn is_before(&self, other: Option<&Choice>) -> bool {
-        other.is_none_or(|other| (self.time, self.source) < (other.time, other.source))
+        other.is_none_or(|other| self.precedence() < other.precedence())
+    }
+    fn precedence(&self) -> Precedence {
+        Precedence { arrival: self.time, source: self.source }
     }
 }
 

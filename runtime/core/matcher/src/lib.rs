@@ -11,6 +11,7 @@ pub mod queue;
 mod choice;
 mod matching;
 mod pending;
+mod precedence;
 mod wildcards;
 
 pub use choice::Choice;

@@ -1,15 +1,14 @@
-//! The first messages of the sources that a pattern accepts, the least by (arrival, source) at hand.
+//! The first messages of the sources that a pattern accepts, the least by their precedence at hand.
 
 use crate::node::NIL;
-use engine::Time;
+use crate::precedence::Precedence;
 use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// The first message of a chain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Head {
-    pub(super) arrival: Time,
-    pub(super) source: u32,
+    pub(super) precedence: Precedence,
     pub(super) chain: u32,
 }
 

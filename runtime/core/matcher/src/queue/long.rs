@@ -4,6 +4,7 @@ mod search;
 
 use super::heads::{Head, Heads};
 use crate::node::{NIL, Node, Nodes, flag};
+use crate::precedence::Precedence;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 
@@ -390,7 +391,7 @@ impl Long {
             NIL => heads.remove(chain, &self.places),
             first => {
                 let arrival = nodes[self.entries[first as usize].node].arrival;
-                heads.set(Head { arrival, source, chain }, &self.places);
+                heads.set(Head { precedence: Precedence { arrival, source }, chain }, &self.places);
             }
         }
     }

@@ -150,10 +150,9 @@ impl Queues<Timed> {
         }
     }
 
-    /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left
-    /// out.
-    // At a tie of arrivals the lesser source comes first, whichever was sent first by the host's order of
-    // things. Of each source only the first message that fits counts: a later one may arrive earlier, and
+    /// Returns the least of the first fitting messages of all sources by their precedence, those in `taken`
+    /// left out.
+    // Of each source only the first message that fits counts: a later one may arrive earlier, and
     // must not overtake (MPI 5.0 section 3.5).
     pub fn best(
         &self,
@@ -191,6 +190,7 @@ impl Queues<Timed> {
         loop {
             let (mut least, mut source, mut place) = (Time::MAX, u32::MAX, usize::MAX);
             for (at, element) in block.iter().enumerate() {
+                // As `Precedence`, by its fields: a function is compiled to a twentieth more instructions.
                 let earlier = element.arrival < least || element.arrival == least && element.source < source;
                 if earlier && (element.entry.key ^ key) & told == 0 && (not.is_empty() || !not.contains(&at))
                 {

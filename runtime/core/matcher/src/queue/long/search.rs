@@ -3,6 +3,7 @@
 use super::{ANY, Chain, Long, Order, key, slot};
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Nodes, flag};
+use crate::precedence::Precedence;
 use crate::queue::heads::{Head, Heads};
 use rank::memory::prefetch;
 
@@ -86,8 +87,8 @@ impl Long {
         Some((self.entries[at as usize].node, at))
     }
 
-    /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left
-    /// out: `(node, place)`.
+    /// Returns the least of the first fitting messages of all sources by their [`Precedence`], those in `taken`
+    /// left out: `(node, place)`.
     // O(1), and a search for each message that is taken: behind a head that is, the source's next message may
     // be better than the least head, however late the head itself.
     pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
@@ -108,16 +109,17 @@ impl Long {
         let first_of = |chain: u32| self.first_in(chain, order);
         let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
         let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
-        let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));
+        let least = least.map(|head| (head.precedence, first_of(head.chain)));
         let behind = taken.iter().filter_map(|&taken| {
             let (of, source, _) = key(&nodes[taken]);
             let first = self.first_of(&(of, source, tag), order);
             // Of each source only what stands behind its head, if that is taken.
             self.entries.get(first as usize).filter(|head| head.node == taken && of == context)?;
             let next = self.follow(first, order).find(|&at| !is_taken(at))?;
-            Some((nodes[self.entries[next as usize].node].arrival, source, next))
+            let arrival = nodes[self.entries[next as usize].node].arrival;
+            Some((Precedence { arrival, source }, next))
         });
-        behind.chain(least).min().map(|(_, _, at)| at)
+        behind.chain(least).min().map(|(_, at)| at)
     }
 
     /// Returns which heads are those of a pattern for any source.
@@ -135,7 +137,8 @@ impl Long {
                     let first = self.first_in(at, Order::of(tag));
                     if first != NIL {
                         let arrival = nodes[self.entries[first as usize].node].arrival;
-                        heads.set(Head { arrival, source: key.1, chain: at }, &self.places);
+                        let precedence = Precedence { arrival, source: key.1 };
+                        heads.set(Head { precedence, chain: at }, &self.places);
                     }
                 }
             }

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod fortran;
+mod hadoop;
 mod install;
 mod launcher;
 mod layout;
@@ -91,6 +92,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "completions" => manual::completions(sub),
         "man" => manual::man(sub),
         "traffic" => traffic::main(sub),
+        "workload" => hadoop::main(sub),
         "topology" => topology::main(sub),
         "aspen" => aspen::main(sub),
         "trace" => trace::main(sub),
@@ -151,6 +153,7 @@ fn command() -> Command {
         .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
         .subcommand(topology::command())
+        .subcommand(hadoop::command())
         .subcommand(aspen::command())
         .subcommand(record::command())
         .subcommand(trace::command())

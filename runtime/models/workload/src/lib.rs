@@ -3,7 +3,7 @@
 //! A [`Workload`] says what each rank calls next; [`Machines`] makes the calls, through the same matching,
 //! collectives and networks as programs do, and with messages that have lengths and no bytes. A rank has no
 //! stack: what it is blocked in is a word, so that a million ranks take little more than a million clocks.
-//! Workloads are models in Aspen ([`Walk`]) and recorded runs ([`Replay`]).
+//! Workloads are models in Aspen ([`Walk`]), recorded runs ([`Replay`]) and jobs of Hadoop ([`HadoopRun`]).
 //!
 //! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, and
 //! a buffer without memory is neither copied nor packed, so that a message of any length takes the way of a
@@ -30,6 +30,7 @@ mod aspen;
 mod call;
 mod file;
 mod function;
+mod hadoop;
 mod jobs;
 mod machines;
 mod partitioned;
@@ -49,6 +50,7 @@ pub use file::{
     AccessEnd, FileAccess, FileAction, FileCall, FileView, TypeCall, TypeLayout, TypeName, TypeShape,
 };
 pub use function::{Function, NAMES};
+pub use hadoop::{HadoopJob, HadoopPhase, HadoopRun, HadoopTraffic};
 pub use jobs::{Job, Jobs};
 pub use machines::{Found, Machines};
 pub use partitioned::{PartitionedAction, PartitionedCall};

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The paper's machine, and what ten steps of each phase move there: bytes, packets, hops between routers.
 const TORUS: &str = "torus:4x4x4,l=1us,b=8Gbps,packet=512,header=0,level=packet";
-const PHASES: [(&str, [u64; 3]); 3] = [
+pub const PHASES: [(&str, [u64; 3]); 3] = [
     ("phase2", [139_968_000, 273_600, 273_600]),
     ("phase4", [151_079_040, 303_120, 320_400]),
     ("phase8", [151_079_040, 298_440, 311_400]),
@@ -98,19 +98,29 @@ fn equal(what: String, found: [u64; 3], expected: [u64; 3]) -> ResultRow {
 
 /// One step of a phase as a walk, and as a generated program.
 fn walked(lab: &Lab, phase: &str, expected: [u64; 3], rows: &mut Vec<ResultRow>) -> Result<(), String> {
+    rows.push(equal(format!("LULESH, {phase}, walked"), walk(lab, phase)?, expected));
+    rows.push(equal(format!("LULESH, {phase}, generated program"), generated(lab, phase)?, expected));
+    Ok(())
+}
+
+/// Returns what ten steps of a phase move as a walk.
+pub fn walk(lab: &Lab, phase: &str) -> Result<[u64; 3], String> {
     let model = root().join("examples/aspen/lulesh.aspen");
-    let report = lab.scratch("report.json");
     let walk = lab.xsim("aspen run").arg(&model).args(&format!("--kernel {phase} -n 64 -m {TORUS} --quiet"));
-    lab.once(&walk.arg("--report").arg(&report))?;
-    rows.push(equal(format!("LULESH, {phase}, walked"), moved(lab, 10)?, expected));
+    lab.once(&walk.arg("--report").arg(lab.scratch("report.json")))?;
+    moved(lab, 10)
+}
+
+/// Returns what ten steps of a phase move as a generated program.
+pub fn generated(lab: &Lab, phase: &str) -> Result<[u64; 3], String> {
+    let model = root().join("examples/aspen/lulesh.aspen");
     let generate = lab.xsim("aspen generate").arg(&model).args(&format!("--kernel {phase} -o"));
     let source = lab.once(&generate.arg(lab.scratch("")))?.output;
     let program = lab.scratch("program");
     lab.once(&lab.xsim("cc -O1").arg(source.trim()).arg("-o").arg(&program))?;
     let run = lab.ranks(&program, "", 64).args(NO_COMPUTE).args(&format!("-xsim-mn {TORUS} -xsim-report"));
-    lab.once(&run.arg(&report))?;
-    rows.push(equal(format!("LULESH, {phase}, generated program"), moved(lab, 10)?, expected));
-    Ok(())
+    lab.once(&run.arg(lab.scratch("report.json")))?;
+    moved(lab, 10)
 }
 
 /// LULESH does all phases: its trace is cut to the messages of one, and replayed.

@@ -11,6 +11,7 @@ mod globals;
 mod lab;
 mod measure;
 mod messages;
+mod papers;
 mod peer;
 mod processes;
 mod results;
@@ -20,7 +21,9 @@ mod traces;
 
 use clap::{Parser, Subcommand};
 use lab::Lab;
+use papers::{FigureRequest, PublishedPaper};
 use results::Results;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -113,6 +116,16 @@ enum Bench {
         #[arg(long)]
         models: Option<PathBuf>,
     },
+    /// Measure the figures of a paper beside its published values; quick sizes unless --most says more.
+    Papers {
+        /// The paper.
+        paper: PublishedPaper,
+        #[command(flatten)]
+        request: FigureRequest,
+        /// Print the paper's page (docs/papers) from its file of results, and measure nothing.
+        #[arg(long)]
+        markdown: bool,
+    },
     /// Make the tables of the manual from the files of results.
     Tables {
         /// Change nothing: fail if a table is not what its results make.
@@ -135,11 +148,18 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
     if let Bench::Tables { check } = arguments.bench {
         return tables::make(&lab::root(), check);
     }
+    if let Bench::Papers { paper, markdown: true, .. } = arguments.bench {
+        let page = papers::make(&lab::root(), paper)?;
+        let printed = std::io::stdout().write_all(page.as_bytes());
+        return printed.map_err(|why| format!("standard output cannot be written: {why}"));
+    }
     let lab = Lab::new(!arguments.no_build)?;
     let results = measured(&lab, &arguments.bench)?;
     results.print()?;
-    if !arguments.no_file {
-        results.write(&lab::root())?;
+    match &arguments.bench {
+        _ if arguments.no_file => {}
+        Bench::Papers { paper, request, .. } => papers::write(*paper, request, results.rows())?,
+        _ => results.write(&lab::root())?,
     }
     match results.differing() {
         0 => Ok(()),
@@ -166,6 +186,7 @@ fn measured(lab: &Lab, bench: &Bench) -> Result<Results, String> {
         Bench::Aspen { quick, lulesh, .. } => {
             (if *quick { "aspen-quick" } else { "aspen" }, aspen::rows(lab, *quick, lulesh.as_deref())?)
         }
+        Bench::Papers { paper, request, .. } => (paper.results(), papers::rows(lab, *paper, request)?),
         Bench::Tables { .. } => return Err("tables measures nothing".to_owned()),
     };
     Ok(Results::new(name, rows))

@@ -24,6 +24,11 @@ impl ResultRow {
         self.with(column, value.map_or(Value::Null, Into::into))
     }
 
+    /// Returns the row as an object.
+    pub fn to_json(&self) -> Value {
+        self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
     fn get(&self, column: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| *name == column).map(|(_, value)| value)
     }
@@ -71,6 +76,11 @@ impl Results {
         Results { name, rows }
     }
 
+    /// Returns the rows.
+    pub fn rows(&self) -> &[ResultRow] {
+        &self.rows
+    }
+
     /// Returns the number of rows that must be as something else is, and are not.
     pub fn differing(&self) -> usize {
         self.rows.iter().filter(|row| row.get("differs").is_some_and(|value| !value.is_null())).count()
@@ -81,8 +91,7 @@ impl Results {
     /// # Errors
     /// A sentence if standard output is closed.
     pub fn print(&self) -> Result<(), String> {
-        let mut text =
-            format!("{}\n", self.circumstances().values().map(shown).collect::<Vec<_>>().join(", "));
+        let mut text = format!("{}\n", circumstances().values().map(shown).collect::<Vec<_>>().join(", "));
         let columns = self.columns();
         let cells = |row: &ResultRow| -> Vec<String> {
             columns.iter().map(|column| row.get(column).map_or_else(String::new, shown)).collect()
@@ -113,16 +122,9 @@ impl Results {
     /// # Errors
     /// A sentence with the file's name.
     pub fn write(&self, root: &Path) -> Result<(), String> {
-        let rows: Vec<Value> = self
-            .rows
-            .iter()
-            .map(|row| row.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
-            .collect();
-        let all = json!({ "bench": self.name, "circumstances": self.circumstances(), "rows": rows });
-        let path = root.join("benches/results").join(format!("{}.json", self.name));
-        let failed = |why| format!("'{}' cannot be written: {why}", path.display());
-        std::fs::create_dir_all(path.parent().unwrap_or(root)).map_err(failed)?;
-        std::fs::write(&path, format!("{all:#}\n")).map_err(failed)
+        let rows: Vec<Value> = self.rows.iter().map(ResultRow::to_json).collect();
+        let all = json!({ "bench": self.name, "circumstances": circumstances(), "rows": rows });
+        write(root, self.name, &all)
     }
 
     /// Returns all columns, in the order of their first rows.
@@ -135,34 +137,42 @@ impl Results {
         }
         columns
     }
+}
 
-    /// Returns the machine, its load, the commit and the date.
-    fn circumstances(&self) -> Map<String, Value> {
-        let said = |program: &str, arguments: &[&str]| {
-            let done =
-                Command::new(program).args(arguments).output().ok().filter(|done| done.status.success());
-            done.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned()).unwrap_or_default()
-        };
-        let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let processor = file("/proc/cpuinfo")
-            .lines()
-            .find_map(|line| {
-                line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name.to_owned())
-            })
-            .unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let load = file("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned();
-        [
-            ("cores", format!("{cores} cores")),
-            ("processor", processor),
-            ("load", format!("load {load}")),
-            ("commit", said("git", &["log", "-1", "--format=%h"])),
-            ("date", said("date", &["-u", "+%Y-%m-%d"])),
-        ]
-        .map(|(name, text)| (name.to_owned(), Value::String(text)))
-        .into_iter()
-        .collect()
-    }
+/// Returns the machine, its load, the commit and the date.
+pub fn circumstances() -> Map<String, Value> {
+    let said = |program: &str, arguments: &[&str]| {
+        let done = Command::new(program).args(arguments).output().ok().filter(|done| done.status.success());
+        done.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned()).unwrap_or_default()
+    };
+    let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let processor = file("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name.to_owned()))
+        .unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let load = file("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned();
+    [
+        ("cores", format!("{cores} cores")),
+        ("processor", processor),
+        ("load", format!("load {load}")),
+        ("commit", said("git", &["log", "-1", "--format=%h"])),
+        ("date", said("date", &["-u", "+%Y-%m-%d"])),
+    ]
+    .map(|(name, text)| (name.to_owned(), Value::String(text)))
+    .into_iter()
+    .collect()
+}
+
+/// Writes a file of results below a directory.
+///
+/// # Errors
+/// A sentence with the file's name.
+pub fn write(root: &Path, name: &str, results: &Value) -> Result<(), String> {
+    let path = root.join("benches/results").join(format!("{name}.json"));
+    let failed = |why| format!("'{}' cannot be written: {why}", path.display());
+    std::fs::create_dir_all(path.parent().unwrap_or(root)).map_err(failed)?;
+    std::fs::write(&path, format!("{results:#}\n")).map_err(failed)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The cost of listening to calls: traces and their sizes, profiles, replays, timelines.
 
-mod npb;
+pub mod npb;
 
 use crate::lab::{Lab, NO_COMPUTE, is_installed};
 use crate::measure::Invocation;

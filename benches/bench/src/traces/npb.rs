@@ -7,7 +7,8 @@ use crate::results::{ResultRow, rounded};
 use std::path::{Path, PathBuf};
 
 const CODES: [&str; 8] = ["bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"];
-const MACHINES: [&str; 3] = [
+/// Machines of replays; the first is that of generated programs.
+pub const MACHINES: [&str; 3] = [
     "star:l=1us,b=10Gbps",
     "torus:4x4x4,l=1us,b=8Gbps/rank:o_send=0.4us,o_recv=0.3us,gap=0.1us,eager=1000",
     "torus:4x4x4,l=100ns,b=25Gbps,level=packet",
@@ -112,39 +113,83 @@ pub fn benchmarks(lab: &Lab, directory: &Path) -> Result<Vec<ResultRow>, String>
     Ok(rows)
 }
 
+/// A program made of a trace, beside the program that was traced.
+pub struct GeneratedBenchmark {
+    /// Virtual seconds of the program.
+    pub program_s: f64,
+    /// Virtual seconds of the generated program.
+    pub benchmark_s: f64,
+    /// Lines of `main.c`.
+    pub main_lines: usize,
+    /// Lines of `util.c`.
+    pub util_lines: usize,
+    /// `true` if both make the same calls.
+    pub is_same: bool,
+}
+
+impl GeneratedBenchmark {
+    /// Traces a run of a program, makes a program of the trace and traces that.
+    ///
+    /// # Errors
+    /// That of a run.
+    pub fn make(
+        lab: &Lab,
+        run: &Invocation,
+        ranks: u32,
+        name: &str,
+        [kept, drawn]: [&str; 2],
+    ) -> Result<GeneratedBenchmark, String> {
+        let reported = |run: Invocation, trace: &str| {
+            let run = run.arg("-xsim-trace").arg(lab.scratch(trace)).arg("-xsim-report");
+            lab.once(&run.arg(lab.scratch("report.json")))?;
+            lab.reported("report.json", "/simulated/virtual_time_ps").map(|ps| ps / 1e12)
+        };
+        let program_s = reported(run.clone().args(&format!("-xsim-trace-times {kept}")), "a")?;
+        let sources = lab.scratch(name);
+        let make = lab.xsim("trace benchmark").arg(lab.scratch("a")).arg("-o").arg(&sources);
+        lab.once(&make.args(&format!("--times {drawn}")))?;
+        let program = lab.scratch("benchmark");
+        let compile = lab
+            .xsim("cc -O2 -std=c99 -Wall -Wextra")
+            .arg(format!("-DTIMES=\"{}\"", sources.join("times.txt").display()))
+            .arg(sources.join("main.c"))
+            .arg(sources.join("util.c"));
+        lab.once(&compile.arg("-o").arg(&program))?;
+        let again = lab.ranks(&program, "", ranks);
+        let again = again.args(&format!("-xsim-compute none -xsim-mn {}", MACHINES[0]));
+        let benchmark_s = reported(again, "b")?;
+        let diff = lab.xsim("trace diff").arg(lab.scratch("a")).arg(lab.scratch("b"));
+        let lines = |name: &str| {
+            let text = std::fs::read_to_string(sources.join(name)).map_err(|why| format!("{name}: {why}"))?;
+            Ok::<_, String>(text.lines().count())
+        };
+        Ok(GeneratedBenchmark {
+            program_s,
+            benchmark_s,
+            main_lines: lines("main.c")?,
+            util_lines: lines("util.c")?,
+            is_same: lab.once(&diff).is_ok(),
+        })
+    }
+
+    /// Returns how much longer the generated program takes, in percent.
+    pub fn error(&self) -> f64 {
+        100.0 * (self.benchmark_s / self.program_s - 1.0)
+    }
+}
+
 fn benchmark(lab: &Lab, code: &Code, times: &str, kept: &str, drawn: &str) -> Result<ResultRow, String> {
-    let reported = |run: Invocation, trace: &str| {
-        let run = run.arg("-xsim-trace").arg(lab.scratch(trace)).arg("-xsim-report");
-        lab.once(&run.arg(lab.scratch("report.json")))?;
-        lab.reported("report.json", "/simulated/virtual_time_ps").map(|ps| ps / 1e12)
-    };
-    let run = code.run(lab, "measured", MACHINES[0]).args(&format!("-xsim-trace-times {kept}"));
-    let program_s = reported(run, "a")?;
-    let sources = lab.scratch(&format!("{}-{}-{times}", code.name, code.ranks));
-    let make = lab.xsim("trace benchmark").arg(lab.scratch("a")).arg("-o").arg(&sources);
-    lab.once(&make.args(&format!("--times {drawn}")))?;
-    let program = lab.scratch("benchmark");
-    let compile = lab
-        .xsim("cc -O2 -std=c99 -Wall -Wextra")
-        .arg(format!("-DTIMES=\"{}\"", sources.join("times.txt").display()))
-        .arg(sources.join("main.c"))
-        .arg(sources.join("util.c"));
-    lab.once(&compile.arg("-o").arg(&program))?;
-    let again = lab.ranks(&program, "", code.ranks);
-    let benchmark_s = reported(again.args(&format!("-xsim-compute none -xsim-mn {}", MACHINES[0])), "b")?;
-    let diff = lab.xsim("trace diff").arg(lab.scratch("a")).arg(lab.scratch("b"));
-    let lines = |name: &str| {
-        let text = std::fs::read_to_string(sources.join(name)).map_err(|why| format!("{name}: {why}"))?;
-        Ok::<_, String>(text.lines().count())
-    };
+    let name = format!("{}-{}-{times}", code.name, code.ranks);
+    let run = code.run(lab, "measured", MACHINES[0]);
+    let made = GeneratedBenchmark::make(lab, &run, code.ranks, &name, [kept, drawn])?;
     Ok(ResultRow::default()
         .with("code", code.name.clone())
         .with("ranks", code.ranks)
         .with("times", times)
-        .with("main.c", lines("main.c")?)
-        .with("util.c", lines("util.c")?)
-        .with("calls", if lab.once(&diff).is_ok() { "same" } else { "others" })
-        .with("program s", program_s)
-        .with("benchmark s", benchmark_s)
-        .with("error %", rounded(100.0 * (benchmark_s / program_s - 1.0), 3)))
+        .with("main.c", made.main_lines)
+        .with("util.c", made.util_lines)
+        .with("calls", if made.is_same { "same" } else { "others" })
+        .with("program s", made.program_s)
+        .with("benchmark s", made.benchmark_s)
+        .with("error %", rounded(made.error(), 3)))
 }

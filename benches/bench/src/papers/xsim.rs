@@ -85,8 +85,8 @@ fn native_scaling(lab: &Lab, random: &Path, rows: &mut Vec<ResultRow>) -> Result
     if !is_installed("mpirun.mpich") || !lab.built("libxsim_native_mpich.so").is_file() {
         return Ok(());
     }
-    let single = run(lab, random, "20000 1", MESH_RANKS, "mesh:8x16,l=1us,b=1Gbps");
-    let double = single.clone().under(Invocation::of("mpirun.mpich -np 2"));
+    let single = run(lab, random, "2000 1", MESH_RANKS, "mesh:8x16,l=1us,b=1Gbps");
+    let double = single.clone().under(Invocation::of("mpirun.mpich").args("-np 2"));
     let [single, double] = lab.least_of(3, [&single, &double])?;
     rows.push(figure_row("11", "128 ranks, 1 process", "wall s", single.wall_s, None));
     rows.push(figure_row("11", "128 ranks, 2 processes", "wall s", double.wall_s, None));

@@ -80,7 +80,7 @@ pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "9",
         says: "torus of 32 K nodes: 726 s at best, on 256 nodes and 4,096 ranks",
-        judge: Values(|values| faster(values, "torus 8^5, 32768 nodes", 726.0)),
+        judge: Values(|values| faster(values, "torus 8^5, 32768 nodes", 128, 726.0)),
     },
     PaperClaim {
         figure: "8, 9",
@@ -90,7 +90,7 @@ pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "10",
         says: "dragonfly of 1.3 million nodes: 24,000 s on 1 K ranks, 2,200 s on 32 K ranks",
-        judge: Values(|values| faster(values, "dragonfly, 1328256 nodes", 2200.0)),
+        judge: Values(|values| faster(values, "dragonfly, 1328256 nodes", 2, 2200.0)),
     },
     PaperClaim {
         figure: "8 to 10",
@@ -117,7 +117,8 @@ pub const CLAIMS: &[PaperClaim] = &[
 
 /// Judges that a quantity is the paper's in all phases.
 fn exact(values: &MeasuredValues, quantity: &str) -> Option<ClaimVerdict> {
-    let all: Vec<_> = values.rows().iter().filter(|row| row["quantity"] == quantity).collect();
+    let all: Vec<_> =
+        values.rows().iter().filter(|row| row["figure"] == "4 to 7" && row["quantity"] == quantity).collect();
     (!all.is_empty()).then_some(())?;
     let same = all.iter().filter(|row| row["ours"].as_f64() == row["paper"].as_f64()).count();
     ClaimVerdict::of(
@@ -126,14 +127,20 @@ fn exact(values: &MeasuredValues, quantity: &str) -> Option<ClaimVerdict> {
     )
 }
 
-/// Judges that a run on this machine takes less than the paper's best.
-fn faster(values: &MeasuredValues, case: &str, paper: f64) -> Option<ClaimVerdict> {
-    let seconds = values.get("8 to 10", case, "wall s")?;
-    let memory = values.get("8 to 10", case, "GB")?;
+/// Judges that a run on this machine with 128 requests a round, as in listing 6, takes less than the paper's
+/// best. Of fewer requests the time is multiplied.
+fn faster(values: &MeasuredValues, network: &str, requests: u32, paper: f64) -> Option<ClaimVerdict> {
+    let case = format!("{network}, {requests} requests");
+    let (seconds, memory) = (values.get("8 to 10", &case, "wall s")?, values.get("8 to 10", &case, "GB")?);
+    let whole = seconds * f64::from(128 / requests);
+    let estimate = match requests {
+        128 => String::new(),
+        _ => format!("; 128, as in listing 6, would take {} s", brief(whole)),
+    };
     ClaimVerdict::of(
-        seconds <= paper,
+        whole <= paper,
         format!(
-            "{} s on one core, {} GB (rounds.aspen; the paper states no number of rounds)",
+            "{} s on one core, {} GB, with {requests} requests in each of two rounds{estimate}",
             brief(seconds),
             brief(memory)
         ),

@@ -98,7 +98,10 @@ pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "8",
         says: "classes C and D, 16 to 512 ranks, on ARC",
-        judge: Missing("the class is the user's (--class); ARC is not at hand"),
+        judge: Missing(
+            "ARC is not at hand, and the class is the user's (--class): a smaller one has less \
+                        computation, and some codes end by themselves on many ranks",
+        ),
     },
     PaperClaim {
         figure: "9, 10",

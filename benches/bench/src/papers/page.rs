@@ -118,8 +118,10 @@ fn measured(text: &mut String, results: &Value, values: &MeasuredValues) {
 }
 
 fn heading(figure: &str) -> String {
-    if figure == "beyond" {
-        return "Beyond the paper".to_owned();
+    match figure {
+        "beyond" => return "Beyond the paper".to_owned(),
+        "processes" => return "Processes".to_owned(),
+        _ => {}
     }
     match figure.starts_with(|c: char| c.is_ascii_digit()) {
         true if !figure.contains('.') => format!("Figure {figure}"),

@@ -185,6 +185,11 @@ pub const CLAIMS: &[PaperClaim] = &[
             )
         }),
     },
+    PaperClaim {
+        figure: "abstract",
+        says: "all Hadoop cases within 13.7 % of the cluster",
+        judge: Missing(HEC),
+    },
     PaperClaim { figure: "14", says: "Wordcount: within 10 % of HEC", judge: Missing(HEC) },
     PaperClaim {
         figure: "14",

@@ -20,7 +20,17 @@ pub const CLAIMS: &[PaperClaim] = &[
         says: "regions of interest skip events such as start-up",
         judge: Test(
             "tests/trace.rs",
-            "`xsim trace cut --from --until`; marks in the trace such as BigSim's `TRACER_Loop` cut none",
+            "`xsim_trace_on()`, `xsim_trace_off()`, `MPI_Pcontrol`, `-xsim-trace-from`; BigSim's mark \
+             `TRACER_Loop` is a string of its own traces, which xsim does not read",
+        ),
+    },
+    PaperClaim {
+        figure: "5",
+        says: "proxies: a 3-D stencil with messages of 128 KB to six neighbours, and LeanMD; three \
+            iterations",
+        judge: Test(
+            "examples/aspen/leanmd.aspen",
+            "models of both, the stencil in benches/programs/faces.aspen",
         ),
     },
     PaperClaim {

@@ -16,6 +16,11 @@ pub const CLAIMS: &[PaperClaim] = &[
         }),
     },
     PaperClaim {
+        figure: "I",
+        says: "basic applications of 16,384 ranks run on 4 nodes of 2 cores",
+        judge: Test("tests/scale.rs", "programs of many more ranks on one process"),
+    },
+    PaperClaim {
         figure: "II",
         says: "xSim has 46 calls of MPI, in C and Fortran",
         judge: Test("tests/header.rs", "all functions of MPI 5.0 in C and Fortran"),

@@ -205,6 +205,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn programs_are_found_by_code_class_and_ranks_or_for_all_ranks() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["mg.A.16", "mg.A.x", "ep.B.16"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        let npb = Some(directory.path().to_owned());
+        let request = FigureRequest { npb, class: "A".to_owned(), most: 64, figure: None };
+        let found =
+            |code, ranks| request.program(code, ranks).map(|path| path.file_name().unwrap().to_owned());
+        assert_eq!(found("mg", 16).unwrap(), "mg.A.16");
+        assert_eq!(found("mg", 32).unwrap(), "mg.A.x");
+        assert_eq!(found("ep", 16), None);
+        assert_eq!(FigureRequest { npb: None, ..request.clone() }.program("mg", 16), None);
+        assert_eq!(request.powers(16).collect::<Vec<_>>(), [16, 32, 64]);
+        assert!(no_directory(Path::new("/nowhere")).contains("--npb '/nowhere' is no directory"));
+    }
+
+    #[test]
     fn a_figure_that_is_measured_again_replaces_its_rows_alone() {
         let row = |figure: &str, ours: u32| json!({ "figure": figure, "ours": ours });
         let mut file = Value::Null;

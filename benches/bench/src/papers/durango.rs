@@ -93,9 +93,11 @@ fn processes(lab: &Lab, request: &FigureRequest, rows: &mut Vec<ResultRow>) -> R
     let ranks = request.most.saturating_mul(512).min(1_000_000);
     let single = rounds_on(lab, ranks, "star:l=1us,b=100Gbps");
     let double = single.clone().under(Invocation::of("mpirun.mpich").args("-np 2"));
-    for (count, cost) in [1, 2].into_iter().zip(lab.least_of(5, [&single, &double])?) {
+    for (count, cost) in [1, 2].into_iter().zip(lab.least_of(3, [&single, &double])?) {
         let case = format!("by formula, {ranks} ranks, {count} processes");
-        rows.push(figure_row("processes", case, "wall s", cost.wall_s, None));
+        rows.push(figure_row("processes", case.clone(), "wall s", cost.wall_s, None));
+        let each = cost.cpu_s / f64::from(count);
+        rows.push(figure_row("processes", case, "CPU s a process", each, None));
     }
     Ok(())
 }

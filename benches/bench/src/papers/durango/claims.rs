@@ -96,12 +96,12 @@ pub const CLAIMS: &[PaperClaim] = &[
         figure: "8 to 10",
         says: "strong scaling over processes",
         judge: Values(|values| {
-            let all: Vec<(&str, f64)> = values.cases("processes", "wall s").collect();
+            let all: Vec<(&str, f64)> = values.cases("processes", "CPU s a process").collect();
             let [(case, single), (_, double)] = all[..] else { return None };
             ClaimVerdict::of(
                 double < 0.75 * single,
                 format!(
-                    "{case}: {} s, {} s on two; packets of a model stay on one process",
+                    "{case}: {} s of CPU, {} s for each of two; packets of a model stay on one process",
                     brief(single),
                     brief(double)
                 ),

@@ -178,6 +178,10 @@ fn largest(values: &MeasuredValues, level: &str) -> Option<ClaimVerdict> {
     let scale = if nodes > 500_000 { String::new() } else { format!(", not 512 K ({nodes} by --most)") };
     ClaimVerdict::of(
         nodes > 500_000 && seconds <= most,
-        format!("{nodes} nodes: {} s of one core, {} GB{scale}", brief(seconds), brief(memory)),
+        format!(
+            "{nodes} nodes: {} s of one core, {} GB, packets of 4 KiB{scale}",
+            brief(seconds),
+            brief(memory)
+        ),
     )
 }

@@ -1,6 +1,6 @@
 //! What the paper says, and what decides it here.
 
-use super::super::values::ClaimJudge::{Missing, Test, Values};
+use super::super::values::ClaimJudge::{Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief, spread};
 
 pub const CITATION: &str =
@@ -421,7 +421,7 @@ pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "VI",
         says: "congestion is left out, so a network may cost less than a real one",
-        judge: Missing("not left out here: packets and flows model it (docs/reference/packets.md)"),
+        judge: Test("tests/packet.rs", "left out by formula, as there; packets and flows have it"),
     },
 ];
 

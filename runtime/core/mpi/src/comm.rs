@@ -1,5 +1,6 @@
 //! Communicators made and freed: what concerns more than the table of them.
 
+pub mod bridge;
 pub mod make;
 
 pub use objects::comm::{Comm, Comms, Consecutive};

@@ -1,7 +1,7 @@
 //! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the
 //! objects.
 
-use crate::collective::agreement::{AgreedHandles, Contribution, Met};
+use crate::collective::agreement::{AgreedHandles, Contribution};
 use crate::collective::bridges::Bridges;
 use crate::collective::membership::sides;
 use crate::collective::mode::Mode;
@@ -9,7 +9,6 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::COMM_NULL;
 use crate::messages::Messages;
-use crate::point_to_point::SendMode;
 use crate::request::UNDEFINED;
 use crate::topology::Topology;
 use crate::world::Mpi;
@@ -17,12 +16,10 @@ use objects::Objects;
 use rank::Addr;
 use std::rc::Rc;
 
-type Contributions = Vec<(u32, u32, Contribution)>;
+pub(super) type Contributions = Vec<(u32, u32, Contribution)>;
 
-/// `MPI_BYTE` of the standard ABI, for messages without payload.
-const BYTE: usize = 0x247;
 /// Bytes that each member contributes to the agreement on a context.
-const CONTEXT_BYTES: u64 = 8;
+pub(super) const CONTEXT_BYTES: u64 = 8;
 /// In place of the context that a group is found in, where it has no communicator: none has this one.
 const NO_PARENT: u32 = u32::MAX;
 
@@ -42,7 +39,7 @@ fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Gr
     by_side(objects, comm, first, second)
 }
 
-fn both_groups(objects: &Objects, comm: u32) -> (Rc<Group>, Rc<Group>) {
+pub(super) fn both_groups(objects: &Objects, comm: u32) -> (Rc<Group>, Rc<Group>) {
     let communicator = objects.comms.at(comm);
     let (local, remote) =
         (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
@@ -191,120 +188,6 @@ fn create(
     Ok(AgreedHandles::Each(handles))
 }
 
-fn merge(
-    _: &mut Bridges,
-    _: &Messages,
-    objects: &mut Objects,
-    comm: u32,
-    contributions: Contributions,
-) -> Result<AgreedHandles> {
-    let (one, other) = both_groups(objects, comm);
-    let high =
-        |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
-    // With both sides alike MPI leaves the order open: that of the sides, which does not depend on who called
-    // first.
-    let (first_high, second_high) = (high(0), high(one.size()));
-    let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
-    let ranks =
-        (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
-    Ok(AgreedHandles::Same(objects.comms.make(Group::from_ranks(ranks), None, None)))
-}
-
-/// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
-// An intercommunicator has one context for both sides, so that a message of one finds the receive of the
-// other.
-fn bridge(
-    bridges: &mut Bridges,
-    _: &Messages,
-    objects: &mut Objects,
-    comm: u32,
-    contributions: Contributions,
-) -> Result<AgreedHandles> {
-    let found = contributions.iter().find_map(|(.., contribution)| match contribution {
-        Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
-        _ => None,
-    });
-    let Some((remote, key, context)) = found else {
-        let met = contributions.iter().find_map(|(.., contribution)| {
-            if let Contribution::Met(met) = contribution { Some(met) } else { None }
-        });
-        if let Some(Err((class, why))) = met.map(|met| &**met) {
-            return Err(Failure::new(ErrorClass(*class), &**why));
-        }
-        return Err(Failure::new(
-            ErrorClass::RANK,
-            "no member of the local communicator is the local leader: all members must pass the same \
-             local_leader",
-        ));
-    };
-    let local = local_side(objects, comm, &contributions, &remote)?;
-    if context != 0 {
-        return Ok(AgreedHandles::Same(objects.comms.make_side(local, remote, context)));
-    }
-    let handle = match bridges.meetings.remove(&key) {
-        Some((Some(twin), ..)) => twin,
-        _ => {
-            let (mine, theirs) = objects.comms.make_inter(local, remote.clone());
-            bridges.meetings.insert(key, (Some(theirs), remote));
-            mine
-        }
-    };
-    Ok(AgreedHandles::Same(handle))
-}
-
-/// Returns the group that agrees on an intercommunicator with another one.
-///
-/// # Errors
-/// `MPI_ERR_COMM` if they have a rank in common.
-fn local_side(
-    objects: &Objects,
-    comm: u32,
-    contributions: &Contributions,
-    remote: &Group,
-) -> Result<Rc<Group>> {
-    let communicator = objects.comms.at(comm);
-    let local = if communicator.is_self {
-        Group::from_ranks(vec![contributions[0].1])
-    } else {
-        communicator.group.clone()
-    };
-    if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
-        return Err(Failure::new(
-            ErrorClass::COMM,
-            "the two groups of an intercommunicator must not have a rank in common",
-        ));
-    }
-    Ok(local)
-}
-
-/// Makes this side's half of the intercommunicator after a root has met that of another side
-/// (`MPI_Comm_accept` and its kin).
-fn met(
-    _: &mut Bridges,
-    _: &Messages,
-    objects: &mut Objects,
-    comm: u32,
-    contributions: Contributions,
-) -> Result<AgreedHandles> {
-    let found = contributions.iter().find_map(|(.., contribution)| match contribution {
-        Contribution::Met(met) => Some(met.clone()),
-        _ => None,
-    });
-    let Some(met) = found else {
-        return Err(Failure::new(
-            ErrorClass::ROOT,
-            "no member of the communicator is the root: all members must pass the same root",
-        ));
-    };
-    match &*met {
-        Err((class, why)) => Err(Failure::new(ErrorClass(*class), &**why)),
-        Ok((remote, context)) => {
-            let local = local_side(objects, comm, &contributions, remote)?;
-            Ok(AgreedHandles::Same(objects.comms.make_side(local, remote.clone(), *context)))
-        }
-    }
-}
-
 fn distributed_graph(
     _: &mut Bridges,
     _: &Messages,
@@ -337,7 +220,7 @@ fn color_of(color: i32, key: i32) -> Result<Contribution> {
 }
 
 impl Mpi {
-    fn made(
+    pub(super) fn made(
         &self,
         comm: usize,
         contribution: Contribution,
@@ -461,98 +344,6 @@ impl Mpi {
     /// [`comm_create_group`](Self::comm_create_group) without a parent.
     pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
         self.made_in_group(group, NO_PARENT, tag)
-    }
-
-    /// Implements `MPI_Intercomm_create`. Returns the new handle.
-    pub fn intercomm_create(
-        &self,
-        local: usize,
-        local_leader: i32,
-        peer: usize,
-        remote_leader: i32,
-        tag: i32,
-    ) -> Result<usize> {
-        self.intra(local, "MPI_Intercomm_create")?;
-        let (leads, group) = {
-            let world = self.world();
-            let communicator = world.objects.comms.get(local)?;
-            communicator.peer(local_leader, world.messages.me(), "local_leader")?;
-            let group = if communicator.is_self {
-                Group::from_ranks(vec![world.messages.me()])
-            } else {
-                communicator.group.clone()
-            };
-            (communicator.rank(world.messages.me()) == local_leader as u32, group)
-        };
-        let contribution = match leads.then(|| self.meet_leader(group, peer, remote_leader, tag)) {
-            // The others wait for this rank, and none of theirs has failed.
-            Some(Err(failure)) if matches!(failure.class, ErrorClass::PROC_FAILED | ErrorClass::REVOKED) => {
-                Contribution::Met(Rc::new(Err((failure.class.0, failure.text.into()))))
-            }
-            Some(met) => met?,
-            None => Contribution::Nothing,
-        };
-        self.made(local, contribution, bridge)
-    }
-
-    /// Makes, for all members of `comm`, their half of an intercommunicator with the side that their root has
-    /// `met`; the others bring nothing.
-    pub(crate) fn comm_with_met(&self, comm: usize, met: Option<Met>) -> Result<usize> {
-        self.made(comm, met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met))), self::met)
-    }
-
-    /// The two leaders exchange their groups: an empty message each way, in a context of its own.
-    // Real messages, for their time: the groups themselves went ahead, because an empty message has no room
-    // for them.
-    fn meet_leader(
-        &self,
-        group: Rc<Group>,
-        peer: usize,
-        remote_leader: i32,
-        tag: i32,
-    ) -> Result<Contribution> {
-        let ((mine, theirs, peer_context), bridging, context) = {
-            let mut guard = self.world();
-            let world = &mut *guard;
-            let me = world.messages.me();
-            let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
-            let peer_context = world.objects.comms.get(peer)?.context;
-            let key = (me, theirs, tag, peer_context);
-            let context = world.chapters.collectives.bridges.tell_leader(
-                &mut world.messages,
-                &mut world.objects,
-                key,
-                &group,
-            );
-            world.chapters.collectives.bridges.meetings.insert(key, (None, group));
-            ((me, theirs, peer_context), world.objects.comms.bridge_handle(peer)?, context)
-        };
-        let empty = (Addr::NULL, 0, BYTE);
-        let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
-        self.world().messages.flush_batch();
-        self.receive(empty, (remote_leader, tag, bridging))?;
-        self.wait(request)?;
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let Some((_, remote)) =
-            world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag, peer_context))
-        else {
-            return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
-        };
-        let context = world.chapters.collectives.bridges.bridge_context(
-            &mut world.messages,
-            (mine, theirs, tag, peer_context),
-            context,
-        );
-        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag, peer_context), context))
-    }
-
-    /// Implements `MPI_Intercomm_merge`. Returns the new handle.
-    pub fn intercomm_merge(&self, comm: usize, high: bool) -> Result<usize> {
-        if !self.world().objects.comms.get(comm)?.is_inter() {
-            return Err(Failure::new(ErrorClass::COMM, "MPI_Intercomm_merge needs an intercommunicator"));
-        }
-        self.made(comm, Contribution::High(high), merge)
     }
 
     /// Implements `MPI_Cart_create` and `MPI_Graph_create`: the first ranks of `comm` get the topology.

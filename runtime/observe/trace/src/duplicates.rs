@@ -15,7 +15,8 @@ const MADE: &str = "newcomm";
 
 /// Returns the trace with the number of the new communicator in each call of `MPI_Comm_idup`. A rank's calls
 /// and the communicators that no other call made go together in order, those of one group among themselves.
-/// Returns the trace as it is if that is ambiguous: if a call is in a loop, or a communicator is never used.
+/// Returns the trace as it is if that is ambiguous: if a communicator is never used, or a call is in a loop
+/// within a loop, or in one whose iterations are alike.
 /// O(ranks, times what a rank does folded).
 pub fn resolved(trace: &Trace) -> Cow<'_, Trace> {
     if !trace.functions.iter().any(|function| is_copy(&function.name)) {
@@ -54,8 +55,9 @@ fn is_result(function: &str, argument: &str) -> bool {
         || argument == "intercomm" && OTHERS.iter().any(|other| function.starts_with(other))
 }
 
-/// A group: the rank in the world of its first member, its size and the rank in it.
-type CopiedGroup = (u32, u32, u32);
+/// A group: the rank in the world of its first member, its size, the rank in it, and the rank in the world of
+/// the first member of the group that messages go to.
+type CopiedGroup = (u32, u32, u32, u32);
 
 /// A rank's calls that copy, and the communicators that no call made, each with the sequence number of a
 /// call.
@@ -76,12 +78,50 @@ fn numbers(trace: &Trace, roles: &[Roles]) -> Option<Vec<Vec<i64>>> {
             let mut seen = SeenComms::default();
             seen.add(&view, view.acts(), false, roles);
             let shape = trace.shape_of.at(rank.into())?;
-            let is_plain = |node: &&Node| matches!(node, Node::Call(call) if copies(trace, roles, *call));
-            // A call in a varying loop that runs once is no node of its own.
-            let plain = trace.shapes[shape as usize].iter().filter(is_plain).count();
+            let plain = copies_in(trace, roles, &trace.shapes[shape as usize])?;
             seen.matched(trace, rank).filter(|numbers| numbers.len() == plain)
         })
         .collect()
+}
+
+/// Returns how many copies the calls of a shape and its varying loops make; `None` if loops within these do.
+fn copies_in(trace: &Trace, roles: &[Roles], nodes: &[Node]) -> Option<usize> {
+    let mut sum = 0usize;
+    for node in nodes {
+        match node {
+            Node::Call(call) => sum += usize::from(copies(trace, roles, *call)),
+            Node::Loop { body, .. } => {
+                let (own, turns) = (own_copies(trace, roles, body), varying(node));
+                let is_nested = body.iter().any(|node| copies_within(trace, roles, node));
+                match turns {
+                    _ if is_nested => return None,
+                    _ if own.is_empty() => {}
+                    turns => sum = sum.checked_add(turns?.checked_mul(own.len())?)?,
+                }
+            }
+        }
+    }
+    Some(sum)
+}
+
+/// Returns `true` if a loop has a call that copies, at any depth.
+fn copies_within(trace: &Trace, roles: &[Roles], node: &Node) -> bool {
+    let Node::Loop { body, .. } = node else { return false };
+    !own_copies(trace, roles, body).is_empty() || body.iter().any(|node| copies_within(trace, roles, node))
+}
+
+/// Returns the calls among nodes that copy, by index.
+fn own_copies(trace: &Trace, roles: &[Roles], nodes: &[Node]) -> Vec<usize> {
+    let is_copy = |node: &Node| matches!(node, Node::Call(call) if copies(trace, roles, *call));
+    (0..nodes.len()).filter(|&at| is_copy(&nodes[at])).collect()
+}
+
+/// Returns the iterations of a varying loop.
+fn varying(node: &Node) -> Option<usize> {
+    match node {
+        Node::Loop { count: Cell::Same(count), varies: true, .. } => usize::try_from(*count).ok(),
+        _ => None,
+    }
 }
 
 impl SeenComms {
@@ -124,9 +164,12 @@ impl SeenComms {
         self.others.sort_by_key(|&(_, number)| key(number));
         let mut by_group: FxHashMap<CopiedGroup, Vec<(u64, i64)>> = FxHashMap::default();
         for &(first_use, number) in self.others.iter().rev() {
-            let (own, _, size) = instance(number)?;
+            let (own, other, size) = instance(number)?;
             let member = trace.comms.member(rank, u32::try_from(number).ok()?)?;
-            by_group.entry((own.leader, size, member.rank)).or_default().push((first_use, number));
+            by_group
+                .entry((own.leader, size, member.rank, other.leader))
+                .or_default()
+                .push((first_use, number));
         }
         let mut matched = Vec::with_capacity(self.copies.len());
         for (call, group) in self.copies {
@@ -154,13 +197,13 @@ fn group(view: &RankView, event: &RankCall) -> Option<CopiedGroup> {
     match event.template.whose() {
         Whose::Made(place) => {
             let number = u32::try_from(*event.numbers.get(place)?).ok()?;
-            let (own, _, size) = trace.comms.instance(view.rank, number)?;
-            Some((own.leader, size, trace.comms.member(view.rank, number)?.rank))
+            let (own, other, size) = trace.comms.instance(view.rank, number)?;
+            Some((own.leader, size, trace.comms.member(view.rank, number)?.rank, other.leader))
         }
         _ => {
             let position = view.position(event);
             let leader = if position.peers == trace.ranks { 0 } else { view.rank };
-            Some((leader, position.peers, position.rank))
+            Some((leader, position.peers, position.rank, leader))
         }
     }
 }
@@ -179,16 +222,44 @@ fn named(trace: &Trace, roles: &[Roles], numbers: &[Vec<i64>]) -> Trace {
         }
         let mut copy = 0;
         for at in 0..named.shapes[shape].len() {
-            let Node::Call(call) = named.shapes[shape][at] else { continue };
-            if copies(trace, roles, call) {
-                let of_ranks: Vec<i64> = ranks.iter().map(|&rank| numbers[rank][copy]).collect();
-                copy += 1;
-                let number = cell(&mut named, &of_ranks);
-                named.shapes[shape][at] = Node::Call(add_call(&mut named, roles, call, number));
+            let node = &named.shapes[shape][at];
+            let (turns, own) = match node {
+                Node::Call(call) if copies(trace, roles, *call) => (1, vec![0]),
+                Node::Loop { body, .. } => (varying(node).unwrap_or(0), own_copies(trace, roles, body)),
+                Node::Call(_) => continue,
+            };
+            for (index, &place) in own.iter().enumerate() {
+                let (first, step) = (copy + index, own.len());
+                let of_rank = |&rank: &usize| (0..turns).map(move |turn| numbers[rank][first + turn * step]);
+                let values: Vec<i64> = ranks.iter().flat_map(of_rank).collect();
+                let number = cell(&mut named, &values, turns);
+                if let Some(call) = call_at(&named.shapes[shape][at], place) {
+                    let added = add_call(&mut named, roles, call, number);
+                    set_call(&mut named.shapes[shape][at], place, added);
+                }
             }
+            copy += turns * own.len();
         }
     }
     named
+}
+
+/// Returns the call that a node is, or the one at an index of its body.
+fn call_at(node: &Node, place: usize) -> Option<u32> {
+    match node {
+        Node::Call(call) => Some(*call),
+        Node::Loop { body, .. } => match body.get(place)? {
+            Node::Call(call) => Some(*call),
+            Node::Loop { .. } => None,
+        },
+    }
+}
+
+fn set_call(node: &mut Node, place: usize, call: u32) {
+    match node {
+        Node::Call(_) => *node = Node::Call(call),
+        Node::Loop { body, .. } => body[place] = Node::Call(call),
+    }
 }
 
 /// Adds a call like another, with the number of the new communicator. Returns its number.
@@ -213,11 +284,14 @@ fn add_call(trace: &mut Trace, roles: &[Roles], call: u32, number: Cell) -> u32 
     trace.calls.len() as u32 - 1
 }
 
-/// Returns the numbers of a shape's ranks as a trace has them.
-fn cell(trace: &mut Trace, numbers: &[i64]) -> Cell {
-    if numbers.iter().all(|number| *number == numbers[0]) {
-        return Cell::Same(numbers[0]);
+/// Returns the numbers of a shape's ranks, so many for each, as a trace has them.
+fn cell(trace: &mut Trace, numbers: &[i64], turns: usize) -> Cell {
+    match numbers.first() {
+        Some(&first) if numbers.iter().all(|&number| number == first) => Cell::Same(first),
+        None => Cell::Same(0),
+        _ => {
+            trace.columns.push(Column::of_ranks(numbers, turns));
+            Cell::Column(trace.columns.len() as u32 - 1)
+        }
     }
-    trace.columns.push(Column::of_ranks(numbers, 1));
-    Cell::Column(trace.columns.len() as u32 - 1)
 }

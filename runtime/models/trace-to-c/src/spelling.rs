@@ -395,7 +395,10 @@ impl Speller {
             call.template.whose(), Whose::Named(name) if call.trace().names[name as usize] == "MPI_COMM_SELF"
         );
         let told = call.number(at);
-        if told.all(|number| number & 1 == 0) && !is_own {
+        // Its communicator is there after the call alone.
+        let function = &call.trace().functions[call.template.function as usize].name;
+        let is_made = function == "MPI_Intercomm_create_from_groups";
+        if told.all(|number| number & 1 == 0) && !is_own && !is_made {
             let distance = call.map(&[at], false, |_, numbers| numbers[0] >> 1);
             let comm = self.whose(call);
             return format!("peer({comm}, {})", self.vectors.number(&distance));

@@ -1,5 +1,5 @@
-//! Replay of windows, files, partitioned communication and calls that failed: each call ends when it did in
-//! the recording, to the picosecond, and on another machine when the program's does.
+//! Replay of intercommunicators, windows, files, partitioned communication and calls that failed: each call
+//! ends when it did in the recording, to the picosecond, and on another machine when the program's does.
 
 mod common;
 
@@ -155,6 +155,46 @@ fn calls_that_failed_take_the_time_of_their_recording() {
         let (trace, run) = recorded(run, machine);
         let replay = replayed(&trace, 1, &["-m", machine, "--compare"]);
         alike(&run, &replay, machine);
+    }
+}
+
+#[test]
+fn random_intercommunicators_take_the_time_of_their_recording() {
+    for (seed, (machine, ranks)) in (80..).zip(MACHINES.iter().zip([5, 9, 4, 13, 7, 2, 12, 6])) {
+        let compute = ["none", "fixed:20ns", "fixed:1us"][seed % 3];
+        for seed in [seed, seed + 20, seed + 40] {
+            let run = Run::program("random_bridges.c").ranks(ranks).arg(seed.to_string());
+            let what = format!("bridges, seed {seed} with {compute}");
+            same(run.variable("XSIM_COMPUTE", compute), machine, &what);
+        }
+    }
+}
+
+/// Messages between groups keep the sources that they had, and take the run's time on a machine alike.
+#[test]
+fn recorded_sources_between_groups_are_kept() {
+    for (seed, machine) in (30..).zip(MACHINES) {
+        let run = || Run::program("random_bridges.c").ranks(7).arg(seed.to_string());
+        let (trace, run) = recorded(run().variable("XSIM_COMPUTE", "fixed:20ns"), machine);
+        let replay = replayed(&trace, 1, &["-m", machine, "--wildcards", "recorded"]);
+        alike(&run, &replay, &format!("bridges, seed {seed} on {machine}"));
+    }
+}
+
+#[test]
+fn formats_without_intercommunicators_refuse_them() {
+    let (trace, _) = recorded(Run::program("random_bridges.c").ranks(4).arg("3"), "none");
+    for format in ["goal", "ti", "otf2"] {
+        let output = directory().join(format!("run.{format}"));
+        let output = command(&["trace", "convert", trace.to_str().unwrap(), "--to", format, "-o"])
+            .arg(output)
+            .output()
+            .unwrap();
+        let said = text(&output);
+        assert!(!output.status.success(), "{format}: {said}");
+        for part in ["MPI_Intercomm_create", "random_bridges.c", "the format has no intercommunicators"] {
+            assert!(said.contains(part), "{format}: '{part}' is missing: {said}");
+        }
     }
 }
 

@@ -100,6 +100,17 @@ fn a_benchmark_makes_the_calls_of_the_program() {
     );
 }
 
+#[test]
+fn intercommunicators_are_made_again() {
+    for (seed, ranks) in (20..).zip([6, 9, 3, 13]) {
+        let run = Run::program("random_bridges.c").arg(seed.to_string()).arg("4").arg("named");
+        let run = run.variable("XSIM_COMPUTE", "fixed:100ns");
+        let ((first, time), (second, other)) = again(run, ranks, "exact", &[]);
+        is_same(&first, &second).unwrap_or_else(|why| panic!("bridges {seed} on {ranks} ranks:\n{why}"));
+        assert_eq!(time, other, "virtual time of bridges {seed} on {ranks} ranks");
+    }
+}
+
 /// Sweeps whose faces have other sizes for each rank and stage: loops in the trace, and in the program,
 /// however many ranks there are.
 #[test]

@@ -121,6 +121,9 @@ impl Group {
     }
 }
 
+/// The reason why calls on intercommunicators are not written.
+pub const BETWEEN_GROUPS: &str = "the format has no intercommunicators";
+
 /// The communicators of a trace.
 pub struct Groups<'t> {
     trace: &'t Trace,
@@ -155,7 +158,11 @@ impl<'t> Groups<'t> {
             Call::SELF => Ok((1, Group::Own(rank))),
             comm => {
                 let number = comm - Call::SELF;
-                let found = self.trace.comms.instance(rank, number).and_then(|(instance, ..)| {
+                let instances = self.trace.comms.instance(rank, number);
+                if instances.is_some_and(|(local, remote, _)| local != remote) {
+                    return Err(BETWEEN_GROUPS.to_owned());
+                }
+                let found = instances.and_then(|(instance, ..)| {
                     Some((*self.numbers.get(&instance)?, Group::Listed(self.members.get(&instance)?.clone())))
                 });
                 found.ok_or_else(|| format!("the trace does not say who is in comm#{number}"))
@@ -168,5 +175,13 @@ impl<'t> Groups<'t> {
 /// by so many bytes of each).
 pub fn agreement(comm: u32) -> Collective {
     const CONTEXT_BYTES: u64 = 8;
-    Collective { kind: Kind::Agree, comm, root: None, bytes: CONTEXT_BYTES, blocks: None, reduction: None }
+    Collective {
+        kind: Kind::Agree,
+        comm,
+        root: None,
+        bytes: CONTEXT_BYTES,
+        blocks: None,
+        is_irregular: false,
+        reduction: None,
+    }
 }

@@ -287,6 +287,7 @@ fn collective(which: Kinds, operation: Operation, bytes: u64) -> Collective {
         root,
         bytes,
         blocks: None,
+        is_irregular: false,
         reduction: which.reduces().then_some(Reducing::Predefined { op: of, datatype }),
     }
 }

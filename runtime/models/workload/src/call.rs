@@ -1,5 +1,6 @@
 //! Calls of a rank without a program.
 
+use crate::bridge::BridgeCall;
 use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, TypeCall};
 use crate::partitioned::PartitionedCall;
 use crate::window::{WindowAction, WindowCall};
@@ -60,6 +61,8 @@ pub enum Call {
     Group(Option<u32>, Rc<[u32]>, i32),
     /// A communicator with a process topology is made of one.
     Neighborhood(u32, Box<Neighborhood>),
+    /// An intercommunicator is made or merged.
+    Bridge(Box<BridgeCall>),
     /// `MPI_Comm_free` of a communicator that the rank made.
     FreeComm(u32),
     /// A call about a window.
@@ -329,19 +332,21 @@ pub enum Wait {
     Tested,
 }
 
-/// A collective on an intracommunicator; of a neighbourhood, on one that has a topology.
+/// A collective; of a neighbourhood, on a communicator that has a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collective {
     /// The kind.
     pub kind: Kind,
     /// The communicator's number.
     pub comm: u32,
-    /// The root's rank; `None` if the collective has no root.
+    /// The root's rank, in an intercommunicator as MPI has it; `None` if the collective has no root.
     pub root: Option<i32>,
     /// Bytes as in [`mpi::collective::Lengths`].
     pub bytes: u64,
     /// Blocks as in [`mpi::collective::Lengths`].
     pub blocks: Option<(Blocks, Blocks)>,
+    /// `true` for a v or w form, whose blocks may differ.
+    pub is_irregular: bool,
     /// With what it reduces.
     pub reduction: Option<Reducing>,
 }

@@ -87,7 +87,8 @@ impl Function {
                 Neighborhood::Part(_) => Function::Cart_sub,
             },
             Call::FreeComm(_) => Function::Comm_free,
-            Call::Window(_)
+            Call::Bridge(_)
+            | Call::Window(_)
             | Call::File(_)
             | Call::Type(_)
             | Call::Partitioned(_)

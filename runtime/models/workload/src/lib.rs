@@ -27,6 +27,7 @@
 //! and the turns left of the loops around it.
 
 mod aspen;
+mod bridge;
 mod call;
 mod file;
 mod function;
@@ -42,6 +43,7 @@ mod window;
 mod workload;
 
 pub use aspen::Walk;
+pub use bridge::{BridgeCall, Bridging};
 pub use call::{
     Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Neighborhood, Partners, Requests, Series,
     Start, Starts, Volley, Wait, What,
@@ -57,4 +59,4 @@ pub use partitioned::{PartitionedAction, PartitionedCall};
 pub use replay::{Comparison, How, Replay};
 pub use script::Script;
 pub use window::{WindowAccess, WindowAction, WindowCall};
-pub use workload::{Caller, Workload};
+pub use workload::{Caller, CommStanding, Workload};

@@ -1,5 +1,6 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
+mod bridge;
 mod completing;
 mod file;
 mod listening;
@@ -440,6 +441,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Split(comm, color, key) => self.begin_split(rank, comm, color, key),
             Call::Group(comm, members, tag) => self.begin_group(rank, comm, &members, tag),
             Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),
+            Call::Bridge(call) => self.begin_bridging(rank, *call),
             Call::FreeComm(comm) => self.free_comm(rank, comm),
             Call::Window(call) => self.begin_window(rank, *call),
             Call::File(call) => self.begin_file(rank, *call),
@@ -558,8 +560,9 @@ impl<'m, W: Workload> Machines<'m, W> {
     }
 
     fn lengths(&self, rank: u32, collective: Collective) -> Lengths {
-        let Collective { kind, comm, root, bytes, blocks, reduction } = collective;
-        Lengths { kind, comm: self.comm(rank, comm), root, bytes, blocks, reduction }
+        let Collective { kind, comm, root, bytes, blocks, is_irregular, reduction } = collective;
+        let irregular = is_irregular;
+        Lengths { kind, comm: self.comm(rank, comm), root, bytes, blocks, irregular, reduction }
     }
 
     fn comm(&self, rank: u32, comm: u32) -> usize {

@@ -9,6 +9,7 @@
 //! has to be decided while it runs. Messages and collectives take their time on the machine of the replay.
 
 mod arguments;
+mod bridge;
 mod collective;
 mod columns;
 mod comparison;
@@ -32,9 +33,9 @@ use crate::call::{
     Answer, Awaited, Call, Collective, Envelope, Exchange, Message, Partners, Requests, Series, Start,
     Volley, Wait,
 };
-use crate::workload::{Caller, Workload};
+use crate::workload::{Caller, CommStanding, Workload};
 use arguments::{Comm, Partner, Received};
-use collective::Reducer;
+use collective::{CollectiveRole, Reducer};
 use columns::Columns;
 use compute::{Clockwork, Passage};
 use engine::{Span, Time};
@@ -392,6 +393,7 @@ impl<'t> Replay<'t> {
                     None => Call::Collective(collective),
                 }
             }
+            Operation::Bridge(bridge) => self.bridging(caller, cursor, bridge)?,
             Operation::Make { comm, how } => self.make(caller, cursor, *comm, how)?,
             Operation::MakeOp { op, commutes } => {
                 let (slot, commutes) = (self.slot(cursor, *op), self.number(cursor, *commutes) != 0);
@@ -489,15 +491,21 @@ impl<'t> Replay<'t> {
     ) -> Result<Collective, Refusal> {
         let comm = self.comm(caller, cursor, plan.comm)?;
         let root = plan.root.map(|root| self.rank(caller, comm, self.number(cursor, root))).transpose()?;
-        let (me, members) = match comm {
-            Call::WORLD => (caller.rank, self.trace.ranks),
-            comm => caller.position(comm).ok_or("a communicator that the rank has freed")?,
-        };
+        let me = self.standing(caller, comm).ok_or("a communicator that the rank has freed")?;
         let bytes = |length| self.bytes(cursor, length);
-        let is_root = root.is_some_and(|root| u32::try_from(root) == Ok(me));
-        let (bytes, blocks) = plan.lengths(is_root, (me, members), &bytes)?;
+        let (bytes, blocks) = plan.lengths(CollectiveRole::of(&me, root), &me, &bytes)?;
         let reduction = plan.reducer.map(|reducer| self.reducing(caller, cursor, reducer));
-        Ok(Collective { kind: plan.kind, comm, root, bytes, blocks, reduction })
+        let is_irregular = plan.is_irregular();
+        Ok(Collective { kind: plan.kind, comm, root, bytes, blocks, is_irregular, reduction })
+    }
+
+    /// Returns a rank's standing in a communicator; `None` where it has none of this number.
+    fn standing(&self, caller: &Caller, comm: u32) -> Option<CommStanding> {
+        let (rank, peers) = (caller.rank, self.trace.ranks);
+        match comm {
+            Call::WORLD => Some(CommStanding { rank, size: peers, peers, is_inter: false }),
+            comm => caller.standing(comm),
+        }
     }
 
     fn reducing(&self, caller: &Caller, cursor: &Cursor, reducer: Reducer) -> Reducing {

@@ -1,6 +1,8 @@
 //! Stages of calls of ranks without a program that wait several times, one after the other.
 
+use crate::bridge::Bridging;
 use crate::file::{FileAccess, FileView};
+use mpi::comm::bridge::LeadersMeeting;
 use mpi::file::Transfer;
 use mpi::info::Info;
 use std::rc::Rc;
@@ -19,11 +21,28 @@ pub(crate) enum CallStage {
     Close(u32),
     /// The answer of a file.
     File(FileStage),
+    /// An intercommunicator is made.
+    Bridge(Box<BridgeStage>),
     /// A partition of a partitioned receive, by the request for it.
     Arrived(Box<usize>),
     /// A test of a request that the rank has no number of.
     Test(Box<usize>),
 }
+
+/// Rest of a call that makes an intercommunicator.
+pub(crate) enum BridgeStage {
+    /// The local group agrees on a communicator of its own, which lasts as long as the call.
+    Local(Bridging),
+    /// The other leader's message comes.
+    Receives(LocalSide, LeadersMeeting),
+    /// The message to the other leader has been taken.
+    Sends(LocalSide, LeadersMeeting),
+    /// All of the local group agree.
+    Agrees(LocalSide),
+}
+
+/// The local communicator's handle, and whether it ends with the call.
+pub(crate) type LocalSide = (usize, bool);
 
 /// Rest of a call that waits for a file's answer.
 pub(crate) enum FileStage {

@@ -29,6 +29,19 @@ pub(crate) enum Known<'a> {
     Recorded(&'a Comms),
 }
 
+/// A rank's standing in a communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommStanding {
+    /// The rank in the (local) group.
+    pub rank: u32,
+    /// The ranks of the (local) group.
+    pub size: u32,
+    /// The ranks that messages can go to.
+    pub peers: u32,
+    /// `true` in an intercommunicator.
+    pub is_inter: bool,
+}
+
 impl Caller<'_> {
     /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no
     /// such communicator.
@@ -42,6 +55,23 @@ impl Caller<'_> {
                 comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers))
             }
         }
+    }
+
+    /// Returns the rank's standing in a communicator; `None` where it has no such communicator.
+    pub fn standing(&self, comm: u32) -> Option<CommStanding> {
+        if let Known::Made(comms, made) = self.knows {
+            let comm = comms.get(handle_of(made, comm)).ok()?;
+            let (rank, size) = (comm.rank(comms.current), comm.size());
+            return Some(CommStanding { rank, size, peers: comm.peers(), is_inter: comm.is_inter() });
+        }
+        let (rank, peers) = self.position(comm)?;
+        let recorded = match self.knows {
+            Known::Recorded(comms) if comm > Call::SELF => comms.instance(self.rank, comm - Call::SELF),
+            _ => None,
+        };
+        let (size, is_inter) =
+            recorded.map_or((peers, false), |(local, remote, size)| (size, local != remote));
+        Some(CommStanding { rank, size, peers, is_inter })
     }
 
     /// Returns the caller as the ranks from `first` on see it that are a world of their own.

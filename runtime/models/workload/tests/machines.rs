@@ -139,6 +139,7 @@ fn collectives_take_the_same_time_at_once_and_event_by_event() {
                 root,
                 bytes,
                 blocks: None,
+                is_irregular: false,
                 reduction,
             });
             calls.push(Call::Collective(collective.clone()));

@@ -10,7 +10,7 @@ use crate::mode::Mode;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
 
-/// A collective call on an intracommunicator, without its buffers.
+/// A collective call without its buffers.
 // Owned and not borrowed from a program's arrays: there is no program.
 #[derive(Clone, Debug)]
 pub struct Lengths {
@@ -25,9 +25,13 @@ pub struct Lengths {
     /// allgather all blocks together, in a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
     /// The blocks that the member gives and gets, where they differ from member to member: of the v and w
-    /// forms, and of [`Kind::Neighbor`]. A neighbourhood has a block for each neighbour that the member sends
-    /// to, and for each that sends to it.
+    /// forms, of [`Kind::Neighbor`], and in intercommunicators. A neighbourhood has a block for each that the
+    /// member sends to, and for each that sends to it.
+    // In an intercommunicator both groups say how long their blocks are, and a member of the root's group may
+    // give or get none.
     pub blocks: Option<(Blocks, Blocks)>,
+    /// `true` for the v and w forms.
+    pub irregular: bool,
     /// With what it reduces.
     pub reduction: Option<Reducing>,
 }
@@ -58,7 +62,7 @@ impl Entrance<'_> {
     /// As for the call with buffers.
     pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<EnteredCall> {
         debug_assert!(!self.messages.payloads().are_carried(), "who has payloads has buffers");
-        let &Lengths { kind, comm, root, bytes, ref blocks, reduction: reducing } = call;
+        let &Lengths { kind, comm, root, bytes, ref blocks, irregular, reduction: reducing } = call;
         if kind == Kind::Neighbor {
             let (send, receive) = blocks.clone().unwrap_or((Blocks::Uniform(0), Blocks::Uniform(0)));
             return self.join_neighbor_lengths(comm, (send, receive), mode);
@@ -77,8 +81,9 @@ impl Entrance<'_> {
         };
         let sides = (CallMemory::lengths(send), CallMemory::lengths(receive));
         let mut call = CallArguments::of(kind, mode, place, sides);
-        (call.brief.root, call.brief.irregular, call.brief.bytes) = (root, blocks.is_some(), bytes);
-        call.gathers = blocks.is_none();
+        (call.brief.root, call.brief.irregular, call.brief.bytes) = (root, irregular, bytes);
+        // As the call with buffers, whose two sides differ between groups.
+        call.gathers = !irregular && blocks.is_none();
         match reducing {
             Some(Reducing::Predefined { op, datatype }) => call.brief.reduction = Some((op, datatype)),
             // Gathering knows operations by their handles, which a function that nobody calls has none of.

@@ -5,7 +5,7 @@ use super::binary::Blocks;
 use super::collective::Expansion;
 use super::text::Text;
 use crate::Options;
-use crate::script::{Group, Groups, Probed, Stop, Writing, agreement, follow, replay};
+use crate::script::{BETWEEN_GROUPS, Group, Groups, Probed, Stop, Writing, agreement, follow, replay};
 use ::goal::{ANY_TAG, Operations, Work};
 use engine::Span;
 use mpi::request::PROC_NULL;
@@ -303,6 +303,7 @@ impl Writing for Rank<'_> {
             Call::Failing(_) | Call::Refused(_) => {
                 return Err(Stop::Refused("it failed when it was recorded".to_owned()));
             }
+            Call::Bridge(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
             Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
                 return Err(Stop::Refused(
                     "GOAL has no one-sided and no partitioned communication, and no files".to_owned(),

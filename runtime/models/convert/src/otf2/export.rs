@@ -4,7 +4,7 @@
 //! and events are as far apart as ranks compute. Messages are those of the recording; what a receive had room
 //! for is its length.
 
-use crate::script::{Group, Groups, Probed, replay};
+use crate::script::{BETWEEN_GROUPS, Group, Groups, Probed, replay};
 use ::otf2::numbers::NONE;
 use ::otf2::{ArchiveDefinitions, ArchiveWriter, Communicator, Event, Message, operation};
 use engine::Span;
@@ -295,6 +295,7 @@ impl<'a> Rank<'a> {
             Call::Probe(_) | Call::Local | Call::Compute(_) | Call::End => {}
             Call::Type(_) => {}
             Call::Failing(_) | Call::Refused(_) => return Err("it failed when it was recorded".into()),
+            Call::Bridge(_) => return Err(BETWEEN_GROUPS.to_owned()),
             Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
                 return Err(
                     "one-sided and partitioned communication and files are not written to OTF2".into()

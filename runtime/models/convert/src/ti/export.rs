@@ -2,7 +2,7 @@
 
 use super::datatypes;
 use crate::Options;
-use crate::script::{Groups, Probed, Stop, Writing, follow, replay};
+use crate::script::{BETWEEN_GROUPS, Groups, Probed, Stop, Writing, follow, replay};
 use engine::Span;
 use mpi::collective::Reducing;
 use mpi::datatype::predefined;
@@ -84,7 +84,7 @@ impl<W: Write> Rank<'_, W> {
     }
 
     fn collective(&mut self, collective: &Collective) -> Result<(), Stop> {
-        let &Collective { kind, comm, root, bytes, ref blocks, reduction } = collective;
+        let &Collective { kind, comm, root, bytes, ref blocks, reduction, .. } = collective;
         let (_, group) = self.groups.get(self.rank, comm).map_err(Stop::Refused)?;
         if group.size() == 1 {
             return Ok(());
@@ -192,6 +192,7 @@ impl<W: Write> Writing for Rank<'_, W> {
                     "SimGrid's replay has no nonblocking and no persistent collectives".to_owned(),
                 ));
             }
+            Call::Bridge(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
             // Making communicators takes no time there.
             Call::Dup(_) | Call::Split(..) | Call::Neighborhood(..) | Call::Group(..) | Call::FreeComm(_) => {
             }

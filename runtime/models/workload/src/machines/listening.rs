@@ -4,6 +4,7 @@
 use crate::call::{Call, Collective};
 use engine::{Span, Time};
 use mpi::remote::block::Block;
+use mpi::request::ROOT;
 use mpi::schedule::{Blocks, Kind};
 use mpi::waits::FoundOut;
 use mpi::{Mpi, World};
@@ -92,16 +93,20 @@ impl Listening {
                 .for_each(|recorder| recorder.computed(me, left, made.entered.since(left)));
         }
         let comm = comm.and_then(|comm| world.objects.comms.get(comm).ok());
-        let bytes = sent(call, comm.map(|comm| comm.rank(me)));
+        // A root between groups is named by no rank.
+        let own = comm.map(|comm| if comm.is_inter() { ROOT } else { comm.rank(me) as i32 });
+        let bytes = sent(call, own);
         let gathering = match (call, comm) {
-            (Call::Collective(collective), Some(comm)) => rule(collective.kind).and_then(|rule| {
-                world.messages.watching().enter_gathering(
-                    comm,
-                    rule,
-                    collective.root.unwrap_or(-1),
-                    made.entered,
-                )
-            }),
+            (Call::Collective(collective), Some(comm)) if !comm.is_inter() => {
+                rule(collective.kind).and_then(|rule| {
+                    world.messages.watching().enter_gathering(
+                        comm,
+                        rule,
+                        collective.root.unwrap_or(-1),
+                        made.entered,
+                    )
+                })
+            }
             _ => None,
         };
         let me = world.messages.me();
@@ -207,11 +212,11 @@ fn rule(kind: Kind) -> Option<WaitRule> {
     }
 }
 
-/// Returns the bytes that a call says it sends, made by the member `me` of its communicator. As of a
+/// Returns the bytes that a call says it sends, made by the rank that a root is named by. As of a
 /// program's calls, those of a broadcast and a scatter count at the root (`recorder::contribution`).
-fn sent(call: &Call, me: Option<u32>) -> u64 {
+fn sent(call: &Call, own: Option<i32>) -> u64 {
     let is_elsewhere = |collective: &Collective| {
-        matches!(collective.kind, Kind::Bcast | Kind::Scatter) && collective.root != me.map(|me| me as i32)
+        matches!(collective.kind, Kind::Bcast | Kind::Scatter) && collective.root != own
     };
     let of = |collective: &Collective| match &collective.blocks {
         _ if is_elsewhere(collective) => 0,

@@ -187,7 +187,7 @@ impl<W: Workload> Machines<'_, W> {
         DONE
     }
 
-    fn making(&mut self, rank: u32, (word, waits): (usize, bool)) -> Result<Begun> {
+    pub(super) fn making(&mut self, rank: u32, (word, waits): (usize, bool)) -> Result<Begun> {
         if waits { Ok(Begun::Blocks(Blocked::Making, word)) } else { self.made(rank, word).map(Begun::Done) }
     }
 

@@ -40,6 +40,7 @@ impl<W: Workload> Machines<'_, W> {
                 let value = self.mpi.end_answer(word)?;
                 self.file_answered(rank, stage, value)
             }
+            CallStage::Bridge(stage) => self.go_on_bridging(rank, *stage, word),
             // As a test that finds it: the rank takes the partition once it is there.
             CallStage::Arrived(mut look) => {
                 self.reach_all(rank, array_of(std::slice::from_mut(&mut *look)))?;

@@ -1,9 +1,11 @@
 //! Collectives of a recording as a replay has them: which, with what it reduces, and how long its blocks are.
 
 use super::arguments::{Arguments, Comm, Length, Refused, request};
+use crate::workload::CommStanding;
 use mpi::collective::Reducing;
 use mpi::datatype;
 use mpi::op::Predefined;
+use mpi::request::{PROC_NULL, ROOT};
 use mpi::schedule::{Blocks, Kind, begins};
 use trace::trace::Cell;
 
@@ -12,6 +14,8 @@ use trace::trace::Cell;
 pub(super) enum Form {
     Nothing,
     Block(Length),
+    /// The block that a member gives, unless that is in place, and the one that it gets.
+    Exchange(Option<Length>, Length),
     /// A block of the root's call, and of others'.
     Rooted(Length, Length),
     /// A block for each member.
@@ -117,8 +121,8 @@ pub(super) fn collective(call: &Arguments, name: &str) -> Result<Collective, Ref
         "bcast" => (Kind::Bcast, Form::Block(length(("count", "datatype"))?)),
         "gather" => (Kind::Gather, Form::Rooted(length(received)?, length(sent)?)),
         "scatter" => (Kind::Scatter, Form::Rooted(length(sent)?, length(received)?)),
-        "allgather" => (Kind::Allgather, Form::Block(length(received)?)),
-        "alltoall" => (Kind::Alltoall, Form::Block(length(received)?)),
+        "allgather" => (Kind::Allgather, Form::Exchange(own("sendbuf", length(sent))?, length(received)?)),
+        "alltoall" => (Kind::Alltoall, Form::Exchange(own("sendbuf", length(sent))?, length(received)?)),
         "reduce" => (Kind::Reduce, Form::Block(length(("count", "datatype"))?)),
         "allreduce" => (Kind::Allreduce, Form::Block(length(("count", "datatype"))?)),
         "scan" => (Kind::Scan, Form::Block(length(("count", "datatype"))?)),
@@ -206,18 +210,49 @@ fn summable(blocks: &[Length], bytes: &impl Fn(Length) -> u64) -> Result<Vec<u64
     sum.map(|_| sizes).ok_or_else(|| "its blocks have more than 2^64 bytes together".into())
 }
 
+/// A member's part in a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CollectiveRole {
+    /// The root.
+    Root,
+    /// One of the root's own group in an intercommunicator, which has no part.
+    Outside,
+    /// Any other.
+    Member,
+}
+
+impl CollectiveRole {
+    /// Returns the part of a rank where the root is this one.
+    pub(super) fn of(me: &CommStanding, root: Option<i32>) -> CollectiveRole {
+        match root {
+            Some(ROOT) if me.is_inter => CollectiveRole::Root,
+            Some(PROC_NULL) if me.is_inter => CollectiveRole::Outside,
+            Some(root) if !me.is_inter && u32::try_from(root) == Ok(me.rank) => CollectiveRole::Root,
+            _ => CollectiveRole::Member,
+        }
+    }
+}
+
 impl Collective {
-    /// Returns the sizes for member `me`; `bytes` says how many a length is.
+    /// Returns `true` for a v or w form.
+    pub(super) fn is_irregular(&self) -> bool {
+        !matches!(
+            self.form,
+            Form::Nothing | Form::Block(_) | Form::Exchange(..) | Form::Rooted(..) | Form::Parts(_)
+        )
+    }
+
+    /// Returns the sizes for a member; `bytes` says how many a length is.
     ///
     /// # Errors
     /// If the call has blocks for another number of members.
     pub(super) fn lengths(
         &self,
-        is_root: bool,
-        (me, members): (u32, u32),
+        role: CollectiveRole,
+        me: &CommStanding,
         bytes: &impl Fn(Length) -> u64,
     ) -> Result<Lengths, Box<str>> {
-        let sizes = |blocks: &[Length]| -> Result<Vec<u64>, Box<str>> {
+        let sizes = |blocks: &[Length], members: u32| -> Result<Vec<u64>, Box<str>> {
             if blocks.len() != members as usize {
                 return Err(format!(
                     "the trace has {} blocks of the call, and its communicator {members} members",
@@ -227,17 +262,40 @@ impl Collective {
             }
             summable(blocks, bytes)
         };
-        let own = |own: &Option<Length>, sizes: &[u64]| own.map_or_else(|| sizes[me as usize], bytes);
+        // In place is what the rank itself has among the others' blocks, which has no place between groups.
+        let own = |own: &Option<Length>, sizes: &[u64]| {
+            own.map_or_else(|| sizes.get(me.rank as usize).copied().unwrap_or(0), bytes)
+        };
+        let uniform = |send, receive| Some((Blocks::Uniform(send), Blocks::Uniform(receive)));
+        let is_root = role == CollectiveRole::Root;
         Ok(match &self.form {
             Form::Nothing => (0, None),
+            // Nothing goes to or comes from the others of the root's group.
+            Form::Block(_) | Form::Rooted(..) | Form::RootBlocks { .. }
+                if role == CollectiveRole::Outside =>
+            {
+                (0, uniform(0, 0))
+            }
+            Form::Block(length) if is_root && me.is_inter && self.kind == Kind::Reduce => {
+                (bytes(*length), uniform(0, bytes(*length)))
+            }
             Form::Block(length) => (bytes(*length), None),
+            Form::Exchange(send, receive) => {
+                let (send, receive) = (send.map_or(0, bytes), bytes(*receive));
+                (receive, if me.is_inter { uniform(send, receive) } else { None })
+            }
+            Form::Rooted(root, _) if is_root && me.is_inter => {
+                let block = bytes(*root);
+                (block, if self.kind == Kind::Gather { uniform(0, block) } else { uniform(block, 0) })
+            }
             Form::Rooted(root, others) => (bytes(if is_root { *root } else { *others }), None),
-            Form::Parts(length) => (bytes(*length).saturating_mul(members.into()), None),
+            Form::Parts(length) => (bytes(*length).saturating_mul(me.size.into()), None),
             Form::RootBlocks { gathers, blocks, own: length } => {
                 let (one, all) = match (is_root, blocks) {
                     (true, Some(blocks)) => {
-                        let sizes = sizes(blocks)?;
-                        (Blocks::Uniform(own(length, &sizes)), each(&sizes))
+                        let sizes = sizes(blocks, me.peers)?;
+                        let one = if me.is_inter { 0 } else { own(length, &sizes) };
+                        (Blocks::Uniform(one), each(&sizes))
                     }
                     _ => {
                         let one = Blocks::Uniform(length.map_or(0, bytes));
@@ -247,13 +305,13 @@ impl Collective {
                 (0, Some(if *gathers { (one, all) } else { (all, one) }))
             }
             Form::Allgatherv { own: length, blocks } => {
-                let sizes = sizes(blocks)?;
+                let sizes = sizes(blocks, me.peers)?;
                 (sizes.iter().sum(), Some((Blocks::Uniform(own(length, &sizes)), each(&sizes))))
             }
             Form::Alltoallv { send, receive } => {
-                let receive = each(&sizes(receive)?);
+                let receive = each(&sizes(receive, me.peers)?);
                 let send = match send {
-                    Some(send) => each(&sizes(send)?),
+                    Some(send) => each(&sizes(send, me.peers)?),
                     None => receive.clone(),
                 };
                 (0, Some((send, receive)))
@@ -268,8 +326,8 @@ impl Collective {
                 (0, Some((side(send)?, side(receive)?)))
             }
             Form::ReduceScatter(blocks) => {
-                let sizes = sizes(blocks)?;
-                (sizes.iter().sum(), Some((each(&sizes), Blocks::Uniform(sizes[me as usize]))))
+                let sizes = sizes(blocks, me.size)?;
+                (sizes.iter().sum(), Some((each(&sizes), Blocks::Uniform(own(&None, &sizes)))))
             }
         })
     }

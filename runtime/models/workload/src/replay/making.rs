@@ -10,6 +10,7 @@ use crate::call::{Call, Neighborhood};
 use crate::workload::Caller;
 use mpi::request::UNDEFINED;
 use std::rc::Rc;
+use trace::template::Position;
 use trace::trace::{Cell, Instance};
 
 /// A call that makes a communicator, with its arguments.
@@ -133,8 +134,10 @@ impl Replay<'_> {
             Make::Split { color, key } => return Ok(Call::Split(parent, number(*color), number(*key))),
             Make::Nothing => return Ok(Call::Split(parent, UNDEFINED, 0)),
             Make::Among(cell) => {
-                let (number, place) = self.instance(caller, cursor, *cell)?;
-                return Ok(Call::Split(parent, number.leader as i32, place as i32));
+                let (number, remote, me) = self.instance(caller, cursor, *cell)?;
+                // Both groups of an intercommunicator name the same color.
+                let color = number.leader.min(remote.leader);
+                return Ok(Call::Split(parent, color as i32, me.rank as i32));
             }
             Make::Group(made, tag) => {
                 return Ok(Call::Group(Some(parent), self.members(caller, cursor, *made)?, number(*tag)));
@@ -158,20 +161,26 @@ impl Replay<'_> {
         Ok(Call::Neighborhood(parent, Box::new(neighborhood)))
     }
 
-    /// Returns which communicator a rank's number says, and the rank in it.
-    fn instance(&self, caller: &Caller, cursor: &Cursor, cell: Cell) -> Result<(Instance, u32), Refusal> {
+    /// Returns which communicator a rank's number says, the one of the group that messages go to, and the
+    /// rank's position in it.
+    pub(super) fn instance(
+        &self,
+        caller: &Caller,
+        cursor: &Cursor,
+        cell: Cell,
+    ) -> Result<(Instance, Instance, Position), Refusal> {
         let number = u32::try_from(self.number(cursor, cell)).unwrap_or(0);
         let found =
             self.trace.comms.member(caller.rank, number).zip(self.trace.comms.instance(caller.rank, number));
-        let Some((member, (instance, ..))) = found else {
+        let Some((member, (instance, remote, _))) = found else {
             return Err(format!("the trace does not say who is in comm#{number}").into());
         };
-        Ok((instance, member.rank))
+        Ok((instance, remote, Position { rank: member.rank, peers: member.peers }))
     }
 
     /// Returns who is in the communicator that a rank makes, all ranks of the run counted.
-    fn members(&self, caller: &Caller, cursor: &Cursor, made: Cell) -> Result<Rc<[u32]>, Refusal> {
-        let (instance, _) = self.instance(caller, cursor, made)?;
+    pub(super) fn members(&self, caller: &Caller, cursor: &Cursor, made: Cell) -> Result<Rc<[u32]>, Refusal> {
+        let (instance, ..) = self.instance(caller, cursor, made)?;
         let members = self.plan.groups.get(&instance).filter(|members| members.contains(&caller.rank));
         let members = members.ok_or("the trace does not say who is in the communicator")?;
         Ok(if caller.first == 0 {

@@ -1,6 +1,7 @@
 //! Calls of a recording as a replay has them.
 
 use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused, request};
+use super::bridge::{RecordedBridge, bridge};
 use super::collective::{Collective, collective};
 use super::file::{RecordedFile, file};
 use super::hints::{InfoOperation, info};
@@ -107,6 +108,7 @@ pub(super) enum Operation {
         comm: Option<Comm>,
         how: Make,
     },
+    Bridge(RecordedBridge),
     FreeComm {
         comm: Comm,
     },
@@ -308,6 +310,9 @@ impl Operation {
             (Ok(Operation::Collective(_) | Operation::Make { .. }), Ok(comm)) if !LATE.contains(&code) => {
                 Operation::RefusedCollective(comm)
             }
+            (Ok(Operation::Bridge(RecordedBridge::Merge { comm, .. })), _) if !LATE.contains(&code) => {
+                Operation::RefusedCollective(comm)
+            }
             (Ok(made), _) => Operation::Failed(Box::new(made)),
             (Err(_), Ok(comm)) if is_collective(name) => Operation::RefusedCollective(comm),
             // Of no object, so that nothing happened.
@@ -384,18 +389,26 @@ impl Operation {
             "Comm_free" | "Comm_disconnect" => Operation::FreeComm { comm: call.comm("comm")? },
             _ => match making(call, name)? {
                 Some(making) => making,
-                None => match window(call, name)? {
-                    Some(window) => Operation::Window(window),
-                    None => match file(call, name)? {
-                        Some(file) => Operation::File(file),
-                        None => match partitioned(call, name)? {
-                            Some(call) => Operation::Partitioned(call),
-                            None => Operation::Collective(collective(call, name)?),
-                        },
-                    },
+                None => match bridge(call, name)? {
+                    Some(bridge) => Operation::Bridge(bridge),
+                    None => Operation::in_subsystem(call, name)?,
                 },
             },
         })
+    }
+
+    /// Returns what a call is that is of a subsystem of its own, or a collective.
+    fn in_subsystem(call: &Arguments, name: &str) -> Result<Operation, Refused> {
+        if let Some(window) = window(call, name)? {
+            return Ok(Operation::Window(window));
+        }
+        if let Some(file) = file(call, name)? {
+            return Ok(Operation::File(file));
+        }
+        match partitioned(call, name)? {
+            Some(call) => Ok(Operation::Partitioned(call)),
+            None => Ok(Operation::Collective(collective(call, name)?)),
+        }
     }
 
     /// Returns what says whether it has found something, if it is a poll.

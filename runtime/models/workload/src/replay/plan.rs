@@ -1,6 +1,7 @@
 //! A trace made ready for its replay: what each call is, and the steps of each shape.
 
 use super::arguments::Arguments;
+use super::bridge::RecordedBridge;
 use super::columns::{Columns, by_turn};
 use super::making::Make;
 use super::operation::Operation;
@@ -80,11 +81,13 @@ impl Plan {
             used: BTreeSet::new(),
         };
         plan.add_calls(trace, without);
-        if plan
-            .operations
-            .iter()
-            .any(|operation| matches!(operation, Operation::Make { how: Make::Group(..), .. }))
-        {
+        if plan.operations.iter().any(|operation| {
+            matches!(
+                operation,
+                Operation::Make { how: Make::Group(..), .. }
+                    | Operation::Bridge(RecordedBridge::FromGroups { .. })
+            )
+        }) {
             plan.groups = trace.comms.groups()?;
         }
         for nodes in &trace.shapes {

@@ -85,7 +85,8 @@ fn kind(kind: &Kind) -> String {
         Kind::Text => "Text",
         Kind::Argc | Kind::Argv => "Main",
         Kind::Address | Kind::Attribute | Kind::ExtraState | Kind::Function(_) => "Address",
-        Kind::Texts | Kind::TextArrays | Kind::Ranges => "Address",
+        Kind::Texts | Kind::TextArrays => "Address",
+        Kind::Ranges => "Ranges",
         kind if kind.counts() || *kind == Kind::Length => "Count",
         _ => "Integer",
     }

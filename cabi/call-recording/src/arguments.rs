@@ -320,6 +320,9 @@ impl<H: Host> ArgumentRegisters<H> {
             // A constant that stands for an array.
             _ if word < 4096 => Value::Address(word),
             Err(value) => value,
+            Ok(count) if p.kind == Kind::Ranges => {
+                Value::List((0..3 * count).map(|k| self.element(index, k, objects)).collect())
+            }
             Ok(count) => Value::List((0..count).map(|k| self.element(index, k, objects)).collect()),
         }
     }
@@ -343,7 +346,7 @@ impl<H: Host> ArgumentRegisters<H> {
             Kind::Status => Value::Status(self.status(index, k)),
             Kind::Address if self.word(index) == 0 => Value::Null,
             Kind::Address => Value::Address(self.word(index)),
-            Kind::Integer | Kind::Main | Kind::Buffer | Kind::Text => {
+            Kind::Integer | Kind::Ranges | Kind::Main | Kind::Buffer | Kind::Text => {
                 Value::Integer(self.told_number(index, k))
             }
         }

@@ -26,6 +26,8 @@ pub enum Kind {
     Status,
     /// A choice buffer.
     Buffer,
+    /// Ranges of ranks: three integers each.
+    Ranges,
     /// Any other address.
     Address,
     /// Text.

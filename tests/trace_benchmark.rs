@@ -100,6 +100,15 @@ fn a_benchmark_makes_the_calls_of_the_program() {
     );
 }
 
+/// Its functions are the benchmark's, which copies attributes.
+#[test]
+fn attributes_error_handlers_and_ranges_are_made_again() {
+    for ranks in [1, 2, 5, 8] {
+        let run = Run::program("inherited.c").variable("XSIM_COMPUTE", "fixed:100ns");
+        makes_the_same_calls_in_the_same_time(run, ranks, "attributes");
+    }
+}
+
 #[test]
 fn intercommunicators_are_made_again() {
     for (seed, ranks) in (20..).zip([6, 9, 3, 13]) {
@@ -472,10 +481,16 @@ fn counts(text: &str) -> Vec<(String, u64)> {
 
 #[test]
 fn other_implementations_make_as_many_calls() {
-    let (trace, _) = recorded(Run::program("traced.c").ranks(4).variable("XSIM_COMPUTE", "none"), "none");
+    make_as_many_calls("traced.c", ("MPI_Isend", 140));
+    make_as_many_calls("inherited.c", ("MPI_Comm_get_attr", 16));
+}
+
+#[track_caller]
+fn make_as_many_calls(program: &str, (function, calls): (&str, u64)) {
+    let (trace, _) = recorded(Run::program(program).ranks(4).variable("XSIM_COMPUTE", "none"), "none");
     let told = command(&["trace", "stat", trace.to_str().unwrap()]).output().unwrap();
     let expected = counts(std::str::from_utf8(&told.stdout).unwrap());
-    assert!(expected.contains(&("MPI_Isend".to_owned(), 140)), "{expected:?}");
+    assert!(expected.contains(&(function.to_owned(), calls)), "{expected:?}");
     for (compiler, launcher) in [("mpicc.mpich", "mpirun.mpich"), ("mpicc.openmpi", "mpirun.openmpi")] {
         let program = built(&generate(&trace, &[]), compiler, &["-DCOUNT"]);
         let mut run = Command::new(launcher);

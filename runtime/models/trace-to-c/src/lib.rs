@@ -7,6 +7,7 @@
 //! calls is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the
 //! trace has.
 
+mod attributes;
 mod call;
 mod each;
 mod files;

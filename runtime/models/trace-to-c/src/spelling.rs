@@ -1,6 +1,7 @@
 //! The arguments of a call as C has them.
 
 use crate::Datatypes;
+use crate::attributes::{KEYS, function, small};
 use crate::call::{CallArgument, GeneratedCall, Refusal};
 use crate::memory::{self, BufferContents};
 use crate::numbers::{NumberByRank, Vectors};
@@ -16,8 +17,6 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("order", "MPI_ORDER_"),
     ("array_of_distribs", "MPI_DISTRIBUTE_"),
     ("typeclass", "MPI_TYPECLASS_"),
-    ("comm_keyval", "MPI_"),
-    ("keyval", "MPI_"),
 ];
 /// `MPI_DISTRIBUTE_DFLT_DARG`.
 const DEFAULT_DARG: i64 = 19;
@@ -234,7 +233,20 @@ impl Speller {
                 _ => Err(format!("its argument {name} is not in the trace")),
             },
             ParameterKind::Function("MPI_User_function") if form == 0 => Ok("combine".to_owned()),
+            ParameterKind::Function(of) => match function(of, small(call, argument)) {
+                Some(known) => Ok(known.to_owned()),
+                None => Err(format!("its argument {name} is of the program and not in the trace")),
+            },
             ParameterKind::Other if is_result => Ok("&address".to_owned()),
+            ParameterKind::Other if matches!(name, "attribute_val" | "extra_state") => {
+                Ok(match small(call, argument) {
+                    Some(0) => "NULL".to_owned(),
+                    Some(number) => format!("(void *){number}"),
+                    None => "&address".to_owned(),
+                })
+            }
+            ParameterKind::Other if name == "ranges" => self.ranges(call, argument, form),
+            ParameterKind::Number if KEYS.contains(&name) => Ok(self.key(call, argument)),
             ParameterKind::Number | ParameterKind::Rank | ParameterKind::Tag | ParameterKind::Weight
                 if is_result =>
             {
@@ -253,10 +265,7 @@ impl Speller {
                     number
                 })
             }
-            ParameterKind::Status
-            | ParameterKind::Function(_)
-            | ParameterKind::Other
-            | ParameterKind::Main => {
+            ParameterKind::Status | ParameterKind::Other | ParameterKind::Main => {
                 Err(format!("its argument {name} is of the program and not in the trace"))
             }
         }
@@ -412,7 +421,7 @@ impl Speller {
     }
 
     /// Returns an array of numbers that a call is given.
-    fn array(
+    pub fn array(
         &mut self,
         call: &GeneratedCall,
         argument: CallArgument,

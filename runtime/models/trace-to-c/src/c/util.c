@@ -253,6 +253,74 @@ int peer(int comm, long distance)
     return (int)(to < 0 ? to + peers : to);
 }
 
+static struct key {
+    long number;
+    int key;
+} *keys;
+static size_t known_keys;
+
+static struct key *find_key(long number)
+{
+    for (size_t i = 0; i < known_keys; i++)
+        if (keys[i].number == number)
+            return &keys[i];
+    return NULL;
+}
+
+int key_of(long number)
+{
+    struct key *found = find_key(number);
+    return found ? found->key : (int)number;
+}
+
+int *made_key(long number)
+{
+    struct key *found = find_key(number);
+    if (!found) {
+        keys = memory(keys, ++known_keys * sizeof keys[0]);
+        found = &keys[known_keys - 1];
+        found->number = number;
+        found->key = MPI_KEYVAL_INVALID;
+    }
+    return &found->key;
+}
+
+static int copy_value(void *value, void *copy, int *copied)
+{
+    memcpy(copy, &value, sizeof value);
+    *copied = 1;
+    return MPI_SUCCESS;
+}
+
+int copy_comm(MPI_Comm comm, int key, void *state, void *value, void *copy, int *copied)
+{
+    (void)comm, (void)key, (void)state;
+    return copy_value(value, copy, copied);
+}
+
+int copy_type(MPI_Datatype type, int key, void *state, void *value, void *copy, int *copied)
+{
+    (void)type, (void)key, (void)state;
+    return copy_value(value, copy, copied);
+}
+
+int forget_comm(MPI_Comm comm, int key, void *attribute, void *state)
+{
+    (void)comm, (void)key, (void)attribute, (void)state;
+    return MPI_SUCCESS;
+}
+
+int forget_type(MPI_Datatype type, int key, void *attribute, void *state)
+{
+    (void)type, (void)key, (void)attribute, (void)state;
+    return MPI_SUCCESS;
+}
+
+void go_on(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+}
+
 /* Memory of each request, to send from and to receive into. */
 struct room {
     void *at[2];

@@ -66,6 +66,17 @@ extern MPI_Message messages[];
 /* The rank so far behind the calling one, round a communicator. */
 int peer(int comm, long distance);
 
+/* The key of attributes that had this number in the recording, and where it is. */
+int key_of(long number);
+int *made_key(long number);
+
+/* For functions of the program: attributes are copied and forgotten, and after an error the call returns. */
+int copy_comm(MPI_Comm comm, int key, void *state, void *value, void *copy, int *copied);
+int copy_type(MPI_Datatype type, int key, void *state, void *value, void *copy, int *copied);
+int forget_comm(MPI_Comm comm, int key, void *attribute, void *state);
+int forget_type(MPI_Datatype type, int key, void *attribute, void *state);
+void go_on(MPI_Comm *comm, int *code, ...);
+
 /* Requests, by number; the first is none. A number is free again when its request is complete. */
 extern MPI_Request requests[];
 

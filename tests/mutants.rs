@@ -292,6 +292,7 @@ fn replays_of_traces_with_other_numbers_end_with_a_sentence() {
         recorded("partitions", "tests/programs/partitions.c", "4", &[]),
         recorded("failing", "tests/programs/failing.c", "4", &["/nonexistent/file"]),
         recorded("bridges", "tests/programs/random_bridges.c", "4", &["3", "2"]),
+        recorded("ports", "tests/programs/ports.c", "4", &["halves"]),
     ];
     let originals: Vec<Vec<u8>> = programs.iter().map(|(trace, _)| fs::read(trace).unwrap()).collect();
     let storage = "star:l=1us,b=10Gbps/storage:servers=2,stripe=1MB,b=1GB/s,l=50us";

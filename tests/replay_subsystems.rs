@@ -170,6 +170,34 @@ fn random_intercommunicators_take_the_time_of_their_recording() {
     }
 }
 
+#[test]
+fn sides_that_meet_at_ports_take_the_time_of_their_recording() {
+    for machine in MACHINES {
+        for case in ["halves", "queue", "around", "join", "times"] {
+            // Its messages go round, each sent before it is received.
+            if case == "around" && machine.contains("eager=0") {
+                continue;
+            }
+            let run = Run::program("ports.c").ranks(3).arg(case).variable("XSIM_COMPUTE", "fixed:100ns");
+            same(run, machine, &format!("ports, {case}"));
+        }
+    }
+}
+
+#[test]
+fn calls_about_ports_that_failed_take_the_time_of_their_recording() {
+    let cases = [
+        ["no_port", "never_opened", "accept_never_opened", "closed_meanwhile", "close_twice"],
+        ["look_for_nothing", "unpublish_another", "publish_twice", "bad_root", "two_groups"],
+    ];
+    for case in cases.as_flattened() {
+        for machine in [MACHINES[0], MACHINES[5]] {
+            let run = Run::program("ports_wrong.c").ranks(2).arg(*case).arg("return");
+            same(run.variable("XSIM_COMPUTE", "fixed:100ns"), machine, case);
+        }
+    }
+}
+
 /// Messages between groups keep the sources that they had, and take the run's time on a machine alike.
 #[test]
 fn recorded_sources_between_groups_are_kept() {

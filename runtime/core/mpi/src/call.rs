@@ -30,7 +30,7 @@ pub(crate) mod buffered;
 pub(crate) mod charging;
 pub(crate) mod collective;
 pub(crate) mod complete;
-pub(crate) mod dynamic;
+pub mod dynamic;
 pub mod failure;
 pub mod file;
 pub(crate) mod land;

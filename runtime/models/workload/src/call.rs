@@ -3,6 +3,7 @@
 use crate::bridge::BridgeCall;
 use crate::file::{AccessEnd, FileAccess, FileAction, FileCall, TypeCall};
 use crate::partitioned::PartitionedCall;
+use crate::ports::PortCall;
 use crate::window::{WindowAction, WindowCall};
 use engine::Span;
 use mpi::collective::Reducing;
@@ -63,6 +64,8 @@ pub enum Call {
     Neighborhood(u32, Box<Neighborhood>),
     /// An intercommunicator is made or merged.
     Bridge(Box<BridgeCall>),
+    /// A call about ports.
+    Port(Box<PortCall>),
     /// `MPI_Comm_free` of a communicator that the rank made.
     FreeComm(u32),
     /// A call about a window.

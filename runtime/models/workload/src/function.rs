@@ -88,6 +88,7 @@ impl Function {
             },
             Call::FreeComm(_) => Function::Comm_free,
             Call::Bridge(_)
+            | Call::Port(_)
             | Call::Window(_)
             | Call::File(_)
             | Call::Type(_)

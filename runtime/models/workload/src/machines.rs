@@ -6,6 +6,7 @@ mod file;
 mod listening;
 mod making;
 mod partitioned;
+mod ports;
 mod row;
 mod series;
 mod stages;
@@ -442,6 +443,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Group(comm, members, tag) => self.begin_group(rank, comm, &members, tag),
             Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),
             Call::Bridge(call) => self.begin_bridging(rank, *call),
+            Call::Port(call) => self.begin_port(rank, *call),
             Call::FreeComm(comm) => self.free_comm(rank, comm),
             Call::Window(call) => self.begin_window(rank, *call),
             Call::File(call) => self.begin_file(rank, *call),

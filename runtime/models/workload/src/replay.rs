@@ -21,6 +21,7 @@ mod operation;
 mod outcome;
 mod partitioned;
 mod plan;
+mod ports;
 mod position;
 mod ready;
 mod types;
@@ -394,6 +395,7 @@ impl<'t> Replay<'t> {
                 }
             }
             Operation::Bridge(bridge) => self.bridging(caller, cursor, bridge)?,
+            Operation::Port(port) => self.port(caller, cursor, port)?,
             Operation::Make { comm, how } => self.make(caller, cursor, *comm, how)?,
             Operation::MakeOp { op, commutes } => {
                 let (slot, commutes) = (self.slot(cursor, *op), self.number(cursor, *commutes) != 0);

@@ -23,6 +23,8 @@ pub(crate) enum CallStage {
     File(FileStage),
     /// An intercommunicator is made.
     Bridge(Box<BridgeStage>),
+    /// The answer to a question about ports.
+    Port(PortStage),
     /// A partition of a partitioned receive, by the request for it.
     Arrived(Box<usize>),
     /// A test of a request that the rank has no number of.
@@ -43,6 +45,14 @@ pub(crate) enum BridgeStage {
 
 /// The local communicator's handle, and whether it ends with the call.
 pub(crate) type LocalSide = (usize, bool);
+
+/// Rest of a call that waits for an answer about ports, by its request.
+pub(crate) enum PortStage {
+    /// About a published name.
+    Name(usize),
+    /// The root of the communicator with this handle has met another side.
+    Meet(usize, usize),
+}
 
 /// Rest of a call that waits for a file's answer.
 pub(crate) enum FileStage {

@@ -16,6 +16,28 @@ use std::rc::Rc;
 /// handle of its request.
 type Asks<T> = fn(&mut Dynamic, &mut Messages, &mut Objects, &T, Members) -> Result<usize>;
 
+/// A question of a root whose communicator is to meet another one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MeetingRequest {
+    /// `MPI_Comm_accept` at this port.
+    Accept(Box<str>),
+    /// `MPI_Comm_connect` at this port.
+    Connect(Box<str>),
+    /// `MPI_Comm_join` at a socket that both ends call so.
+    Join(Box<str>),
+}
+
+/// A question about published names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NameRequest {
+    /// `MPI_Publish_name` of a service and its port.
+    Publish(Box<str>, Box<str>),
+    /// `MPI_Unpublish_name` of a service and its port.
+    Unpublish(Box<str>, Box<str>),
+    /// `MPI_Lookup_name` of a service.
+    LookUp(Box<str>),
+}
+
 impl Mpi {
     /// Returns what a call goes through, while nothing else has the world.
     fn dynamic<T>(&self, call: impl FnOnce(&mut Dynamic, &mut Messages, &mut Objects) -> T) -> T {
@@ -167,16 +189,7 @@ impl Mpi {
         asks: Asks<T>,
     ) -> Result<(usize, Option<Rc<[u32]>>)> {
         let mut spawned = None;
-        self.intra(comm, what)?;
-        let members = {
-            let World { objects, messages, .. } = &*self.world();
-            let index = objects.comms.index(comm)?;
-            let (me, communicator) = (messages.me(), objects.comms.at(index));
-            let group = if communicator.is_self { Group::of_one(me) } else { communicator.group.clone() };
-            let is_root = root_member(objects, index, root)? == Some(communicator.rank(me));
-            is_root.then_some(Members { group, context: communicator.context })
-        };
-        let met: Option<Met> = members.map(|members| {
+        let met: Option<Met> = self.root_side(comm, root, what)?.map(|members| {
             let given = given();
             let asked = given.and_then(|given| {
                 self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, members))
@@ -192,6 +205,75 @@ impl Mpi {
             met.map_err(|failure| (failure.class.0, failure.text.into()))
         });
         Ok((self.comm_with_met(comm, met)?, spawned))
+    }
+
+    /// Returns the members of a communicator, if the mounted rank is the root.
+    fn root_side(&self, comm: usize, root: i32, what: &str) -> Result<Option<Members>> {
+        self.intra(comm, what)?;
+        let World { objects, messages, .. } = &*self.world();
+        let index = objects.comms.index(comm)?;
+        let (me, communicator) = (messages.me(), objects.comms.at(index));
+        let group = if communicator.is_self { Group::of_one(me) } else { communicator.group.clone() };
+        let is_root = root_member(objects, index, root)? == Some(communicator.rank(me));
+        Ok(is_root.then_some(Members { group, context: communicator.context }))
+    }
+
+    /// Begins a call that meets another side: returns the request that the root waits for, or why it has
+    /// none; `None` for other ranks. `asks` is looked at by the root alone. All members go on with
+    /// [`Mpi::begin_comm_with_met`].
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM` for an intercommunicator; `MPI_ERR_ROOT`.
+    pub fn begin_meeting(
+        &self,
+        comm: usize,
+        root: i32,
+        asks: &MeetingRequest,
+    ) -> Result<Option<Result<usize>>> {
+        let what = match asks {
+            MeetingRequest::Accept(_) => "MPI_Comm_accept",
+            MeetingRequest::Connect(_) => "MPI_Comm_connect",
+            MeetingRequest::Join(_) => "MPI_Comm_join",
+        };
+        let members = self.root_side(comm, root, what)?;
+        Ok(members.map(|members| {
+            self.dynamic(|dynamic, messages, objects| match asks {
+                MeetingRequest::Accept(port) => dynamic.accept(messages, objects, port, members),
+                MeetingRequest::Connect(port) => dynamic.connect(messages, objects, port, members),
+                MeetingRequest::Join(socket) => Ok(dynamic.join(messages, objects, socket, members)),
+            })
+        }))
+    }
+
+    /// Ends the wait of a root that has begun a meeting: returns the side that it met.
+    pub fn end_meeting(&self, asked: Result<usize>) -> Met {
+        let met = asked.and_then(|request| {
+            self.end_wait(request)?;
+            match self.dynamic(|dynamic, _, _| dynamic.take_reply()) {
+                Reply::Met(IntercommSide { group, context }) => Ok((group, context)),
+                _ => Err(no_such_answer()),
+            }
+        });
+        met.map_err(|failure| (failure.class.0, failure.text.into()))
+    }
+
+    /// Begins a question about names; returns its request, for [`Mpi::end_name_request`].
+    pub fn begin_name_request(&self, asks: &NameRequest) -> usize {
+        self.dynamic(|dynamic, messages, _| match asks {
+            NameRequest::Publish(service, port) => dynamic.publish(messages, service, port),
+            NameRequest::Unpublish(service, port) => dynamic.unpublish(messages, service, port),
+            NameRequest::LookUp(service) => dynamic.look_up(messages, service),
+        })
+    }
+
+    /// Ends a question about names, whose request is complete.
+    ///
+    /// # Errors
+    /// `MPI_ERR_SERVICE`, `MPI_ERR_NAME`.
+    pub fn end_name_request(&self, request: usize) -> Result {
+        self.end_wait(request)?;
+        drop(self.dynamic(|dynamic, _, _| dynamic.take_reply()));
+        Ok(())
     }
 }
 

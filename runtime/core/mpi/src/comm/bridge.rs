@@ -218,6 +218,13 @@ impl Mpi {
         self.made(comm, met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met))), self::met)
     }
 
+    /// Begins the agreement on an intercommunicator with the side that the root has met, as
+    /// [`Mpi::begin_comm_dup`].
+    pub fn begin_comm_with_met(&self, comm: usize, met: Option<Met>) -> Result<(usize, bool)> {
+        let contribution = met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met)));
+        self.begin_agreement(comm, CONTEXT_BYTES, contribution, self::met)
+    }
+
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.
     fn meet_leader(
         &self,

@@ -303,7 +303,7 @@ impl Writing for Rank<'_> {
             Call::Failing(_) | Call::Refused(_) => {
                 return Err(Stop::Refused("it failed when it was recorded".to_owned()));
             }
-            Call::Bridge(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
+            Call::Bridge(_) | Call::Port(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
             Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
                 return Err(Stop::Refused(
                     "GOAL has no one-sided and no partitioned communication, and no files".to_owned(),

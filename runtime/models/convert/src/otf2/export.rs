@@ -295,7 +295,7 @@ impl<'a> Rank<'a> {
             Call::Probe(_) | Call::Local | Call::Compute(_) | Call::End => {}
             Call::Type(_) => {}
             Call::Failing(_) | Call::Refused(_) => return Err("it failed when it was recorded".into()),
-            Call::Bridge(_) => return Err(BETWEEN_GROUPS.to_owned()),
+            Call::Bridge(_) | Call::Port(_) => return Err(BETWEEN_GROUPS.to_owned()),
             Call::Window(_) | Call::File(_) | Call::Partitioned(_) => {
                 return Err(
                     "one-sided and partitioned communication and files are not written to OTF2".into()

@@ -192,7 +192,7 @@ impl<W: Write> Writing for Rank<'_, W> {
                     "SimGrid's replay has no nonblocking and no persistent collectives".to_owned(),
                 ));
             }
-            Call::Bridge(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
+            Call::Bridge(_) | Call::Port(_) => return Err(Stop::Refused(BETWEEN_GROUPS.to_owned())),
             // Making communicators takes no time there.
             Call::Dup(_) | Call::Split(..) | Call::Neighborhood(..) | Call::Group(..) | Call::FreeComm(_) => {
             }

@@ -41,6 +41,7 @@ impl<W: Workload> Machines<'_, W> {
                 self.file_answered(rank, stage, value)
             }
             CallStage::Bridge(stage) => self.go_on_bridging(rank, *stage, word),
+            CallStage::Port(stage) => self.answered(rank, stage),
             // As a test that finds it: the rank takes the partition once it is there.
             CallStage::Arrived(mut look) => {
                 self.reach_all(rank, array_of(std::slice::from_mut(&mut *look)))?;

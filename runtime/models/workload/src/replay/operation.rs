@@ -7,6 +7,7 @@ use super::file::{RecordedFile, file};
 use super::hints::{InfoOperation, info};
 use super::making::{Make, making};
 use super::partitioned::{RecordedPartitions, partitioned};
+use super::ports::{RecordedPort, port};
 use super::types::{RecordedLayout, layout};
 use super::window::{RecordedWindow, window};
 use mpi::error::ErrorClass;
@@ -108,7 +109,10 @@ pub(super) enum Operation {
         comm: Option<Comm>,
         how: Make,
     },
+    /// An intercommunicator is made or merged.
     Bridge(RecordedBridge),
+    /// A call about ports or published names.
+    Port(RecordedPort),
     FreeComm {
         comm: Comm,
     },
@@ -215,6 +219,9 @@ const LOCALS: [&str; 34] = [
     "Get_library_version",
 ];
 
+/// The reason why ranks that are spawned are refused.
+const SPAWNED: &str = "there is no replay of spawned ranks";
+
 /// Errors of calls that meet a rank that has failed, or a communicator that was revoked.
 const AFTER_FAILURES: [i32; 3] =
     [ErrorClass::PROC_FAILED.0, ErrorClass::PROC_FAILED_PENDING.0, ErrorClass::REVOKED.0];
@@ -288,6 +295,9 @@ impl Operation {
                 Err(why) => return Operation::Refused(why),
             }
         }
+        if name == "Comm_get_parent" && matches!(call.made("parent"), Ok(Some(_))) {
+            return Operation::Refused(SPAWNED.to_owned());
+        }
         if is_local(name) {
             return Operation::Local;
         }
@@ -306,6 +316,9 @@ impl Operation {
             ));
         }
         let made = Operation::made(call, name);
+        if name.starts_with("Comm_spawn") {
+            return Operation::Refused(SPAWNED.to_owned());
+        }
         match (made, call.comm("comm")) {
             (Ok(Operation::Collective(_) | Operation::Make { .. }), Ok(comm)) if !LATE.contains(&code) => {
                 Operation::RefusedCollective(comm)
@@ -404,6 +417,12 @@ impl Operation {
         }
         if let Some(file) = file(call, name)? {
             return Ok(Operation::File(file));
+        }
+        if let Some(port) = port(call, name)? {
+            return Ok(Operation::Port(port));
+        }
+        if name.starts_with("Comm_spawn") {
+            return Err(SPAWNED.to_owned());
         }
         match partitioned(call, name)? {
             Some(call) => Ok(Operation::Partitioned(call)),

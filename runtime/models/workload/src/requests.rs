@@ -6,6 +6,7 @@ use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
 use mpi::request::RequestArray;
 use mpi::topology::Cart;
 use rank::Addr;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// A rank without open requests.
@@ -71,10 +72,22 @@ impl Open {
     pub(crate) fn ask(&mut self, requests: Requests) {
         self.asked = match requests {
             // All of them in their order need no copy.
-            Requests::These(these) if !these.iter().copied().eq(0..self.handles.len() as u32) => Some(these),
+            Requests::These(these) if !these.iter().copied().eq(0..self.handles.len() as u32) => {
+                Some(distinct(these))
+            }
             _ => None,
         };
     }
+}
+
+/// Returns the numbers without those that come again, as a damaged trace may have them.
+fn distinct(numbers: Rc<[u32]>) -> Rc<[u32]> {
+    if numbers.windows(2).all(|pair| pair[0] < pair[1]) {
+        return numbers;
+    }
+    let mut known = FxHashSet::default();
+    let distinct: Vec<u32> = numbers.iter().copied().filter(|&number| known.insert(number)).collect();
+    if distinct.len() == numbers.len() { numbers } else { distinct.into() }
 }
 
 /// Returns these handles, as MPI is given them.
@@ -139,5 +152,18 @@ impl Lists {
             self.free.push(list);
         }
         over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_named_twice_is_completed_once() {
+        let distinct = |numbers: &[u32]| distinct(numbers.into()).to_vec();
+        assert_eq!(distinct(&[1, 2, 5]), [1, 2, 5]);
+        assert_eq!(distinct(&[5, 1, 2]), [5, 1, 2]);
+        assert_eq!(distinct(&[0, 3, 0, 3, 1]), [0, 3, 1]);
     }
 }

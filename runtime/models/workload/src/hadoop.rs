@@ -430,6 +430,7 @@ fn barrier() -> Call {
         root: None,
         bytes: 0,
         blocks: None,
+        is_irregular: false,
         reduction: None,
     }))
 }

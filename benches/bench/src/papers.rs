@@ -154,9 +154,8 @@ pub fn rows(lab: &Lab, paper: PublishedPaper, request: &FigureRequest) -> Result
     };
     match (rows.is_empty(), &request.figure) {
         (true, Some(figure)) => Err(format!(
-            "nothing of figure '{figure}' is measured: leave --figure out for all, and give --npb DIR for \
-            those \
-             of the NAS Parallel Benchmarks"
+            "nothing of figure '{figure}' is measured: leave --figure out for all, and give --npb DIR \
+                for those of the NAS Parallel Benchmarks"
         )),
         _ => Ok(rows),
     }

@@ -94,7 +94,8 @@ fn processes(lab: &Lab, request: &FigureRequest, rows: &mut Vec<ResultRow>) -> R
     let single = rounds_on(lab, ranks, "star:l=1us,b=100Gbps");
     let double = single.clone().under(Invocation::of("mpirun.mpich").args("-np 2"));
     for (count, cost) in [1, 2].into_iter().zip(lab.least_of(3, [&single, &double])?) {
-        let case = format!("by formula, {ranks} ranks, {count} processes");
+        let noun = if count == 1 { "process" } else { "processes" };
+        let case = format!("by formula, {ranks} ranks, {count} {noun}");
         rows.push(figure_row("processes", case.clone(), "wall s", cost.wall_s, None));
         let each = cost.cpu_s / f64::from(count);
         rows.push(figure_row("processes", case, "CPU s a process", each, None));

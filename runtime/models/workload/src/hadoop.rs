@@ -91,6 +91,8 @@ struct HadoopRound {
     block: u64,
     /// Bytes that maps write for each byte they read.
     map_output: f64,
+    /// Bytes that all maps write.
+    output: u64,
     /// Maps of each node that read the node's disk.
     local: Vec<u32>,
     /// Nodes that each node's other maps read from.
@@ -186,9 +188,12 @@ impl HadoopJob {
         let nodes = self.nodes as usize;
         let blocks = input.div_ceil(self.block);
         let limit = blocks.div_ceil(u64::from(self.nodes));
+        let block = input.checked_div(blocks).unwrap_or(0);
+        let map_output = if number == 0 { self.map_output } else { 1.0 };
         let mut round = HadoopRound {
-            block: input.checked_div(blocks).unwrap_or(0),
-            map_output: if number == 0 { self.map_output } else { 1.0 },
+            block,
+            map_output,
+            output: share(blocks * block, map_output),
             local: vec![0; nodes],
             reads: vec![Vec::new(); nodes],
             serves: vec![Vec::new(); nodes],
@@ -282,9 +287,7 @@ impl HadoopRun {
 
     /// Returns the bytes that the reduces of a node fetch, its own included.
     fn fetched(&self, round: &HadoopRound, node: u32) -> u64 {
-        let output: u64 = (0..self.job.nodes).map(|from| HadoopRun::maps(round, from) * round.block).sum();
-        let output = share(output, round.map_output);
-        share(output, f64::from(self.reducers(node)) / f64::from(self.job.reducers))
+        share(round.output, f64::from(self.reducers(node)) / f64::from(self.job.reducers))
     }
 
     /// Returns the bytes that the reduces of a node write, replicas left out.

@@ -3,8 +3,8 @@
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "C. D. Carothers et al., \"Durango: Scalable Synthetic Workload Generation for \
-                            Extreme-Scale HPC Application Modeling and Simulation\" (SIGSIM-PADS 2017)";
+pub const CITATION: &str = "C. D. Carothers et al., \"Durango: Scalable Synthetic Workload Generation \
+    for Extreme-Scale HPC Application Modeling and Simulation\" (SIGSIM-PADS 2017)";
 
 pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {

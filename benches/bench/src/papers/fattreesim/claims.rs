@@ -4,22 +4,19 @@ use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
 pub const CITATION: &str = "N. Liu, A. Haider, X.-H. Sun and D. Jin, \"FatTreeSim: Modeling Large-scale \
-    Fat-Tree \
-                            Networks for HPC Systems and Data Centers\" (SIGSIM-PADS 2015)";
+    Fat-Tree Networks for HPC Systems and Data Centers\" (SIGSIM-PADS 2015)";
 
 /// A value of figures that are pictures.
 const PICTURE: &str = "the measured latencies of Emulab stand in the figure alone, and the text states \
-neither \
-                       latency nor bandwidth of its links";
+    neither latency nor bandwidth of its links";
 const HEC: &str =
     "HEC's times stand in the figure alone, and the text states no rates of its disks and tasks";
 
 pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "3.1",
-        says: "an m-port n-tree has m (m/2)^(n-1) nodes and (2n-1) (m/2)^(n-1) switches; 524,288 and 20,480 \
-            with \
-               128 ports",
+        says: "an m-port n-tree has m (m/2)^(n-1) nodes and (2n-1) (m/2)^(n-1) switches; 524,288 and \
+            20,480 with 128 ports",
         judge: Values(|values| {
             let off = values.deviation("3.1")?;
             let largest = values.get("3.1", "128-port 3-tree", "nodes")?;
@@ -63,8 +60,7 @@ pub const CLAIMS: &[PaperClaim] = &[
                 worst.1 < 10.0,
                 format!(
                     "largest step {} % ({}): messages that meet no other take the same time to the \
-                    picosecond; \
-                     the paper adds noise by hand",
+                        picosecond; the paper adds noise by hand",
                     brief(worst.1),
                     worst.0
                 ),
@@ -131,8 +127,7 @@ pub const CLAIMS: &[PaperClaim] = &[
                 long > short,
                 format!(
                     "{} M at 200 ns, {} M at 1,600 ns: nothing is rolled back here, which is what longer \
-                    gaps \
-                     save there",
+                        gaps save there",
                     brief(short),
                     brief(long)
                 ),
@@ -151,8 +146,7 @@ pub const CLAIMS: &[PaperClaim] = &[
                 false,
                 format!(
                     "not run: {} events a packet here, so 5,000 packets are {} billion, {} hours; the \
-                    paper's 216 \
-                     a packet count flits",
+                        paper's 216 a packet count flits",
                     brief(each),
                     brief(each * 5000.0 * 524_288.0 / 1e9),
                     brief(each * 5000.0 * 524_288.0 / rate / 1e6 / 3600.0)

@@ -4,8 +4,7 @@ use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
 pub const CITATION: &str = "X. Wu, V. Deshpande and F. Mueller, \"ScalaBenchGen: Auto-Generation of \
-    Communication \
-                            Benchmarks Traces\" (IPDPS 2012)";
+    Communication Benchmarks Traces\" (IPDPS 2012)";
 
 pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
@@ -93,8 +92,8 @@ pub const CLAIMS: &[PaperClaim] = &[
             ClaimVerdict::of(
                 worst.0 == "is",
                 format!(
-                    "mean error in %: {}; each member's bytes of `MPI_Alltoallv` are kept, which the paper \
-                     averages",
+                    "mean error in %: {}; each member's bytes of `MPI_Alltoallv` are kept, which the \
+                        paper averages",
                     shown.join(", ")
                 ),
             )
@@ -105,7 +104,7 @@ pub const CLAIMS: &[PaperClaim] = &[
         says: "classes C and D, 16 to 512 ranks, on ARC",
         judge: Missing(
             "ARC is not at hand, and the class is the user's (--class): a smaller one has less \
-                        computation, and some codes end by themselves on many ranks",
+                computation, and some codes end by themselves on many ranks",
         ),
     },
     PaperClaim {
@@ -118,9 +117,8 @@ pub const CLAIMS: &[PaperClaim] = &[
             ClaimVerdict::of(
                 scaled < plain,
                 format!(
-                    "IS and MG on a processor that takes 0.775 of the time: off by up to {} % as traced, {} \
-                    % \
-                     with times scaled",
+                    "IS and MG on a processor that takes 0.775 of the time: off by up to {} % as traced, \
+                        {} % with times scaled",
                     brief(plain),
                     brief(scaled)
                 ),
@@ -189,8 +187,8 @@ pub const CLAIMS: &[PaperClaim] = &[
     },
     PaperClaim {
         figure: "Table III",
-        says: "shorter than the programs, but for EP, MG and CG with many ranks; 42.5 to 6.6 % shorter on \
-            average",
+        says: "shorter than the programs, but for EP, MG and CG with many ranks; 42.5 to 6.6 % shorter \
+            on average",
         judge: Values(|values| {
             let changes: Vec<(&str, f64)> = PROGRAM_LINES
                 .iter()

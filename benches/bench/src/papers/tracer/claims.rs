@@ -3,8 +3,8 @@
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "B. Acun et al., \"Preliminary Evaluation of a Parallel Trace Replay Tool for HPC \
-                            Network Simulations\" (PADABS 2015)";
+pub const CITATION: &str = "B. Acun et al., \"Preliminary Evaluation of a Parallel Trace Replay Tool for \
+    HPC Network Simulations\" (PADABS 2015)";
 
 const NO_ROLLBACK: &str =
     "xsim never runs ahead of what is safe, and rolls nothing back: it has no such parameter";
@@ -21,7 +21,7 @@ pub const CLAIMS: &[PaperClaim] = &[
         judge: Test(
             "tests/trace.rs",
             "`xsim_trace_on()`, `xsim_trace_off()`, `MPI_Pcontrol`, `-xsim-trace-from`; BigSim's mark \
-             `TRACER_Loop` is a string of its own traces, which xsim does not read",
+                `TRACER_Loop` is a string of its own traces, which xsim does not read",
         ),
     },
     PaperClaim {
@@ -41,7 +41,7 @@ pub const CLAIMS: &[PaperClaim] = &[
     PaperClaim {
         figure: "2",
         says: "optimistic execution scales from 1 to 16 cores, conservative slows down (43 million \
-               synchronizations, 1,239 for the other)",
+            synchronizations, 1,239 for the other)",
         judge: Missing(NO_ROLLBACK),
     },
     PaperClaim {
@@ -123,8 +123,7 @@ pub const CLAIMS: &[PaperClaim] = &[
                 formula <= 2.0 && packets <= 65.0,
                 format!(
                     "{} s and {} s of one core, for a model of its messages: 26 neighbours, 1.2 million \
-                    atoms, 3 \
-                     iterations",
+                        atoms, 3 iterations",
                     brief(formula),
                     brief(packets)
                 ),

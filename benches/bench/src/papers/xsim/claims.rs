@@ -116,9 +116,8 @@ pub const CLAIMS: &[PaperClaim] = &[
             let (first, _) = crossing(values, "tree", &["torus", "mesh", "ring"], holds)?;
             let text = match first {
                 Some(ranks) => format!(
-                    "from {ranks} ranks on; below, both tori and the mesh are nearer: (r+c)/4 and (r+c)/3 \
-                    hops \
-                     in r by c"
+                    "from {ranks} ranks on; below, both tori and the mesh are nearer: (r+c)/4 and \
+                        (r+c)/3 hops in r by c"
                 ),
                 None => {
                     "not at any measured size: (r+c)/4 hops of a torus are fewer than 2 log2 n".to_owned()
@@ -163,9 +162,8 @@ pub const CLAIMS: &[PaperClaim] = &[
             ClaimVerdict::of(
                 square > other * 1.02,
                 format!(
-                    "mesh by torus: {} square, {} else: by shortest paths a torus needs 3/4 of the mesh's \
-                    hops \
-                     in any shape",
+                    "mesh by torus: {} square, {} else: by shortest paths a torus needs 3/4 of the \
+                        mesh's hops in any shape",
                     brief(square),
                     brief(other)
                 ),
@@ -299,7 +297,7 @@ pub const CLAIMS: &[PaperClaim] = &[
                 last.1 < first.1 && last.1 > 0.8 * before.1,
                 format!(
                     "{} ms on {} ranks, {} ms on {}, {} ms on {}, where it takes {} ms without a network \
-                     model; the paper does not state its class",
+                        model; the paper does not state its class",
                     brief(first.1),
                     first.0,
                     brief(before.1),
@@ -357,8 +355,8 @@ pub const CLAIMS: &[PaperClaim] = &[
                 spread(few.into_iter())? < 1.1 && spread(many.into_iter())? < 1.1,
                 format!(
                     "512 ranks: {} ms; {largest} ranks: {} ms. By L = h l + s/b times go with the sides' \
-                     sum: 48, 72, 132 hops at 512 ranks, 160, 128, 160 at 4,096. A rank computes {} ms, \
-                     which hides none of it{slow}",
+                        sum: 48, 72, 132 hops at 512 ranks, 160, 128, 160 at 4,096. A rank computes {} \
+                        ms, which hides none of it{slow}",
                     shown(few),
                     shown(many),
                     brief(computed)
@@ -398,8 +396,8 @@ pub const CLAIMS: &[PaperClaim] = &[
             ClaimVerdict::of(
                 mesh.2 >= mesh.0 && torus.2 < torus.0,
                 format!(
-                    "mesh: {}; torus: {}. The class, which the paper does not state, decides where latency \
-                     outweighs computation",
+                    "mesh: {}; torus: {}. The class, which the paper does not state, decides where \
+                        latency outweighs computation",
                     shown(mesh),
                     shown(torus)
                 ),

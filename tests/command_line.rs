@@ -573,7 +573,9 @@ fn help_shows_every_page_by_the_name_that_it_lists_and_by_its_path() {
     let listed = all.rsplit_once("(xsim help PAGE):").unwrap().1;
     let listed: Vec<&str> = listed.split_whitespace().map(|name| name.trim_end_matches(',')).collect();
     let mut pages = 0;
-    for folder in ["docs", "docs/tutorials", "docs/how-to", "docs/reference", "docs/explanation"] {
+    for folder in
+        ["docs", "docs/tutorials", "docs/how-to", "docs/reference", "docs/explanation", "docs/papers"]
+    {
         for entry in std::fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap();

@@ -87,7 +87,7 @@ impl Long {
         Some((self.entries[at as usize].node, at))
     }
 
-    /// Returns the least of the first fitting messages of all sources by their [`Precedence`], those in `taken`
+    /// Returns the least of the first fitting messages of all sources by their precedence, those in `taken`
     /// left out: `(node, place)`.
     // O(1), and a search for each message that is taken: behind a head that is, the source's next message may
     // be better than the least head, however late the head itself.

@@ -11,7 +11,7 @@ const ONE: u64 = 1_000_000;
 /// The greatest factor.
 const MAX_FACTOR: u64 = 1000 * ONE;
 /// The weight of a flow over the least latency of the network, where shares go by latency. The weights at a
-/// link sum up to less than 2^32: with cross traffic, which takes 20 times the weight, those of 838,000 flows.
+/// link sum up to less than 2^32: with cross traffic, of 20 times the weight, those of 838,000 flows.
 const NEAREST_WEIGHT: u64 = 256;
 
 /// A factor for messages from each of some sizes on.

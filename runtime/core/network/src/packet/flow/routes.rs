@@ -116,8 +116,8 @@ impl Routes {
         !(self.options.fat_core && is_core) && self.capacities[self.kind(port)].is_some()
     }
 
-    /// Visits the links of the path of a message that leaves at a time. Returns the sum of their latencies and
-    /// of those of the routers between them, in picoseconds.
+    /// Visits the links of the path of a message that leaves at a time. Returns the sum of their latencies
+    /// and of those of the routers between them, in picoseconds.
     #[inline(always)]
     fn walk(&self, (source, destination): (u32, u32), at: u64, mut visit: impl FnMut(u32, u8)) -> u64 {
         let fabric = &*self.fabric;

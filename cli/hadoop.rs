@@ -31,11 +31,21 @@ pub fn command() -> Command {
                 .value_parser(JOBS.map(|job| job.0))
                 .help("The shares of output and the rounds that the options below leave open"),
         )
-        .arg(value("input", "BYTES", "16GiB", "Bytes that the maps read"))
+        .arg(value(
+            "input",
+            "BYTES",
+            "16GiB",
+            "Bytes that the maps read: a whole number and KiB to TiB, or kB to TB",
+        ))
         .arg(value("block", "BYTES", "128MiB", "A block of the file system at most: one map reads one"))
         .arg(value("slots", "N", "8", "Maps, or reduces, that a node runs at a time"))
         .arg(value("reducers", "N", "", "Reduces [default: one for each node]"))
-        .arg(value("replication", "N", "3", "Copies of each block that is written"))
+        .arg(value(
+            "replication",
+            "N",
+            "",
+            "Copies of each block that is written [default: 3, or a node each]",
+        ))
         .arg(value("chunk", "BYTES", "4MiB", "Bytes that pass to the next replica at a time"))
         .arg(value("map-output", "SHARE", "", "Bytes that the first maps write for each they read"))
         .arg(value("reduce-output", "SHARE", "", "Bytes that reduces write for each they fetch"))
@@ -70,7 +80,9 @@ fn hadoop(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let processes = Processes::connect(&options, &[])?;
     let is_first = processes.is_first();
     let ran = workload::run(&options, processes, format!("hadoop {name}"), &NAMES, &mut run)?;
-    if is_first {
+    if is_first && !run.is_complete() {
+        output::text("The job did not end: it has no results.\n".to_owned())?;
+    } else if is_first {
         let is_printed =
             output::results_to(matches, "json", || format!("{:#}\n", results(name, &job, &run)))?;
         if !is_printed {
@@ -119,7 +131,7 @@ fn read(matches: &ArgMatches, nodes: u32) -> Result<HadoopJob, Failure> {
         block: bytes(matches, "block")?,
         slots: parse(matches, "slots", "", whole)?,
         reducers: parse(matches, "reducers", &nodes.to_string(), whole)?,
-        replication: parse(matches, "replication", "", whole)?,
+        replication: parse(matches, "replication", &nodes.min(3).to_string(), whole)?,
         chunk: bytes(matches, "chunk")?,
         map_output: parse(matches, "map-output", map_output, "a share such as 0.05")?,
         reduce_output: parse(matches, "reduce-output", reduce_output, "a share such as 0.2")?,

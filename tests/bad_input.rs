@@ -66,6 +66,18 @@ fn only_the_root_of_a_reduction_in_one_group_reduces_in_place() {
 }
 
 #[test]
+fn only_the_root_gathers_or_scatters_in_place() {
+    for (case, function, verb) in [
+        ("gather_in_place_elsewhere", "MPI_Gather failed", "gather"),
+        ("gatherv_in_place_elsewhere", "MPI_Gatherv failed", "gather"),
+        ("scatter_in_place_elsewhere", "MPI_Scatter failed", "scatter"),
+    ] {
+        let only = format!("only the root may {verb} in place");
+        misuse(case).run().failure().says(&["xsim: rank 2", function, "MPI_IN_PLACE", &only]);
+    }
+}
+
+#[test]
 fn members_that_make_communicators_in_different_ways_are_told_so() {
     let parts = [
         "mismatched collectives",

@@ -122,9 +122,21 @@ fn a_job_is_the_same_each_time_and_another_with_another_seed() {
 }
 
 #[test]
+fn a_job_that_a_failure_ends_has_no_results() {
+    let args = "workload hadoop terasort -n 4 --input 1TiB --block 1TiB --fail 2@1s";
+    let output = command(&[]).args(args.split_whitespace()).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && printed.contains("has no results"), "{printed}");
+    assert!(!printed.contains("in all"), "{printed}");
+}
+
+#[test]
 fn jobs_that_cannot_run_are_refused_with_what_helps() {
     for (args, says) in [
-        ("terasort -n 2", "3 copies of a block need as many nodes, and there are 2: lower --replication"),
+        (
+            "terasort -n 2 --replication 3",
+            "3 copies of a block need as many nodes, and there are 2: lower --replication",
+        ),
         ("terasort -n 4 --input 0", "the input has no bytes (--input"),
         ("terasort -n 4 --input much", "--input much: it is not a number of bytes"),
         ("terasort -n 4 --block 1", "raise --block"),
@@ -133,6 +145,9 @@ fn jobs_that_cannot_run_are_refused_with_what_helps() {
         ("terasort -n 4 --disk 80MB", "--disk 80MB: it is not bytes a second such as 80MB/s"),
         ("terasort -n 4 --disk 1B/s", "longer than 10^6 seconds"),
         ("terasort -n 4 --map-output nan", "shares of output are numbers from 0 to 1000"),
+        ("octree -n 2 --input 1 --map-output 1000 --reduce-output 1000 --rounds 9", "of round 4 could take"),
+        ("terasort -n 4 --launch 10000000s", "longer than 10^6 seconds"),
+        ("terasort -n 4 --reducers 100000000", "longer than 10^6 seconds"),
         ("terasort -n 4 --rounds 5000", "5000 rounds are more than 1000"),
         ("terasort -n 4 --launch soon", "--launch soon"),
         ("sort -n 4", "possible values: terasort, wordcount, octree"),

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 {
     int own, given, of_types, flag, sum;
     void *value;
-    MPI_Errhandler handler;
+    MPI_Errhandler handler, same;
     MPI_Comm made, part;
     MPI_Datatype pair;
     MPI_Group all, some;
@@ -61,6 +61,9 @@ int main(int argc, char **argv)
 
     MPI_Comm_create_errhandler(go_on, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    /* Another handle of the same handler, which is freed by itself. */
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &same);
+    MPI_Errhandler_free(&same);
     MPI_Errhandler_free(&handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);

@@ -87,6 +87,20 @@ static int in_place_elsewhere(void)
 {
     return MPI_Reduce(rank == 2 ? MPI_IN_PLACE : values, values + 8, 3, MPI_INT, MPI_SUM, 0, WORLD);
 }
+static int gather_in_place_elsewhere(void)
+{
+    return MPI_Gather(rank == 2 ? MPI_IN_PLACE : values, 1, MPI_INT, values + 8, 1, MPI_INT, 0, WORLD);
+}
+static int gatherv_in_place_elsewhere(void)
+{
+    int counts[] = {1, 1, 1}, offsets[] = {0, 1, 2};
+    void *send = rank == 2 ? MPI_IN_PLACE : values;
+    return MPI_Gatherv(send, 1, MPI_INT, values + 8, counts, offsets, MPI_INT, 0, WORLD);
+}
+static int scatter_in_place_elsewhere(void)
+{
+    return MPI_Scatter(values, 1, MPI_INT, rank == 2 ? MPI_IN_PLACE : values + 8, 1, MPI_INT, 0, WORLD);
+}
 static int in_place_between(void)
 {
     MPI_Comm half, both;
@@ -365,6 +379,9 @@ static const struct {
     {"no_memory_is_needed", no_memory_is_needed},
     {"scan_between", scan_between},
     {"in_place_elsewhere", in_place_elsewhere},
+    {"gather_in_place_elsewhere", gather_in_place_elsewhere},
+    {"gatherv_in_place_elsewhere", gatherv_in_place_elsewhere},
+    {"scatter_in_place_elsewhere", scatter_in_place_elsewhere},
     {"in_place_between", in_place_between},
     {"dup_and_split", dup_and_split},
     {"no_function", no_function},

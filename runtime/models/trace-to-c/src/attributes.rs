@@ -41,6 +41,12 @@ pub fn function(of: &str, number: Option<i64>) -> Option<&'static str> {
         ("MPI_Comm_copy_attr_function", _) => "copy_comm",
         ("MPI_Comm_delete_attr_function", Some(0)) => "MPI_COMM_NULL_DELETE_FN",
         ("MPI_Comm_delete_attr_function", _) => "forget_comm",
+        // The same functions by their names of MPI 1.
+        ("MPI_Copy_function", Some(0)) => "MPI_NULL_COPY_FN",
+        ("MPI_Copy_function", Some(1)) => "MPI_DUP_FN",
+        ("MPI_Copy_function", _) => "copy_comm",
+        ("MPI_Delete_function", Some(0)) => "MPI_NULL_DELETE_FN",
+        ("MPI_Delete_function", _) => "forget_comm",
         ("MPI_Type_copy_attr_function", Some(0)) => "MPI_TYPE_NULL_COPY_FN",
         ("MPI_Type_copy_attr_function", Some(1)) => "MPI_TYPE_DUP_FN",
         ("MPI_Type_copy_attr_function", _) => "copy_type",

@@ -144,6 +144,14 @@ impl Speller {
                 }
                 (_, Some(argument)) => self.argument(call, argument, usize::from(is_large))?,
             };
+            // `MPI_Comm_get_errhandler` gives a handle that its program frees beside the first one: what is
+            // freed is a copy, so that the other one stays.
+            let text = match text.strip_prefix('&') {
+                Some(handler) if call.signature.name == "MPI_Errhandler_free" => {
+                    format!("(MPI_Errhandler[1]){{{handler}}}")
+                }
+                _ => text,
+            };
             spelled.arguments.push(text);
         }
         Ok(spelled)

@@ -14,6 +14,8 @@ use mpi::schedule::Kind;
 const MAX_BLOCKS: u64 = 10_000_000;
 /// The largest number of rounds of a chain of jobs.
 const MAX_ROUNDS: u32 = 1000;
+/// The longest phase, in seconds of virtual time.
+const MAX_PHASE_SECONDS: f64 = 1e6;
 
 /// A job, the cluster's file system, and what its nodes do in a second.
 #[derive(Clone, Debug)]
@@ -161,9 +163,6 @@ impl HadoopJob {
                 self.replication, self.nodes
             ));
         }
-        if self.input.div_ceil(self.block) > MAX_BLOCKS {
-            return Some(format!("the input has more than {MAX_BLOCKS} blocks: raise --block"));
-        }
         if self.rounds > MAX_ROUNDS {
             return Some(format!("{} rounds are more than {MAX_ROUNDS}: lower --rounds", self.rounds));
         }
@@ -172,12 +171,34 @@ impl HadoopJob {
                 "shares of output are numbers from 0 to 1000 (--map-output, --reduce-output)".to_owned(),
             );
         }
-        let most = self.input as f64 * self.map_output.max(1.0) * self.reduce_output.max(1.0);
-        let slowest = self.disk.min(self.map_rate).min(self.reduce_rate);
-        if most / slowest as f64 > 1e6 {
-            return Some(
-                "a phase could take longer than 10^6 seconds: lower --input, or raise the rates".to_owned(),
-            );
+        self.length_refusal()
+    }
+
+    /// Returns why the job is too long: what each round reads follows from the one before.
+    fn length_refusal(&self) -> Option<String> {
+        let slowest = self.disk.min(self.map_rate).min(self.reduce_rate) as f64;
+        let mut input = self.input as f64;
+        for number in 1..=self.rounds {
+            let written = if number == 1 { input * self.map_output } else { input };
+            let output = written * self.reduce_output;
+            let blocks = (input / self.block as f64).ceil();
+            let nodes = f64::from(self.nodes);
+            let tasks = (blocks / nodes).max(f64::from(self.reducers) / nodes);
+            let waves = (tasks / f64::from(self.slots)).ceil();
+            let bytes = input.max(written).max(output) * f64::from(self.replication);
+            if blocks > MAX_BLOCKS as f64 {
+                return Some(format!(
+                    "round {number} reads {input:.3e} bytes, more than {MAX_BLOCKS} blocks: raise --block, \
+                     or lower --input, --rounds or the shares of output"
+                ));
+            }
+            if bytes / slowest + waves * self.launch.as_seconds() > MAX_PHASE_SECONDS {
+                return Some(format!(
+                    "a phase of round {number} could take longer than 10^6 seconds: lower --input, --launch, \
+                     --reducers, --rounds or the shares of output, or raise the rates"
+                ));
+            }
+            input = output;
         }
         None
     }
@@ -266,6 +287,11 @@ impl HadoopRun {
         begins.zip(&self.ends).enumerate().map(|(index, (begin, end))| {
             (index as u32 / 3 + 1, HadoopPhase::ALL[index % 3], end.since(begin))
         })
+    }
+
+    /// Returns `true` once all phases have ended.
+    pub fn is_complete(&self) -> bool {
+        self.ends.len() == self.rounds.len() * HadoopPhase::ALL.len()
     }
 
     /// Returns how many reduces a node has.

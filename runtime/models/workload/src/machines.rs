@@ -278,7 +278,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 answer = Answer::Done;
                 match call {
                     Call::Compute(span) => self.mpi.world().messages.ranks_mut().charge(rank, span),
-                    Call::Fail(why) => return Err(Failure::new(ErrorClass::OTHER, why.into_string())),
+                    Call::Fail(why) => return Ok(self.end_run(rank, ErrorClass::OTHER, &why)),
                     Call::End => {
                         self.mpi.world().messages.ranks_mut()[rank].phase = Phase::Finalized;
                         return Ok(Outcome::Finished { status: 0 });
@@ -573,13 +573,19 @@ impl<'m, W: Workload> Machines<'m, W> {
 
     /// Ends the run as a rank's call has failed, and reports why.
     fn fail(&mut self, rank: u32, failure: &Failure) -> Outcome {
-        let status = failure.class.0.clamp(1, 125);
+        let name = self.mpi.world().messages.ranks().function_of(rank);
+        self.end_run(rank, failure.class, &format!("{name} failed: {}", failure.text))
+    }
+
+    /// Ends the run for a reason that a rank has, and reports it.
+    fn end_run(&mut self, rank: u32, class: ErrorClass, why: &str) -> Outcome {
+        let status = class.0.clamp(1, 125);
         let mut world = self.mpi.world();
         // What it started before has happened.
         world.messages.flush_batch();
-        let (name, at) = (world.messages.ranks().function_of(rank), world.messages.clock(rank));
+        let at = world.messages.clock(rank);
         let place = self.workload.place(&self.machines[rank as usize].cursor);
-        self.failures.push(format!("rank {rank} at {at}: {name} failed: {}{place}", failure.text));
+        self.failures.push(format!("rank {rank} at {at}: {why}{place}"));
         world.set_abort(status);
         Outcome::Finished { status }
     }

@@ -5,7 +5,7 @@ use crate::arguments::{CallArguments, CallMemory};
 use crate::entrance::{EnteredCall, Entrance};
 use crate::membership::CallMembership;
 use crate::mode::Mode;
-use objects::error::Result;
+use objects::error::{ErrorClass, Failure, Result};
 use p2p::point_to_point::Buffer;
 use p2p::point_to_point::view;
 use schedule::Kind;
@@ -29,6 +29,21 @@ impl Entrance<'_> {
         place: &CallMembership,
     ) -> Result<CallMemory<'a>> {
         CallMemory::own(self.messages, self.objects, send, receive, place.rank)
+    }
+
+    /// Returns the failure of a rank that gives or gets its block in place where it may not: it is not the
+    /// root, or in an intercommunicator (MPI 5.0 sections 6.2.3, 6.5 and 6.6).
+    #[cold]
+    fn misplaced(place: &CallMembership, root: i32, buffer: &str) -> Box<Failure> {
+        let (rank, verb) = (place.rank, if buffer == "send" { "gather" } else { "scatter" });
+        let why = match place.is_inter() {
+            true => format!("in an intercommunicator, where no rank can {verb} in place"),
+            false => {
+                format!("at rank {rank}, and the root is rank {root}: only the root may {verb} in place")
+            }
+        };
+        let text = format!("the {buffer} buffer is MPI_IN_PLACE {why}; pass a {buffer} buffer elsewhere");
+        Failure::new(ErrorClass::BUFFER, text)
     }
 
     /// Enters the mounted rank into `MPI_Barrier`.
@@ -82,6 +97,9 @@ impl Entrance<'_> {
     ) -> Result<EnteredCall> {
         let place = self.rooted(comm, root)?;
         let gets = place.is_root;
+        if send.is_in_place() && !gets && !place.is_outside {
+            return Err(Entrance::misplaced(&place, root, "send"));
+        }
         let target = if gets { self.memory(&receive, place.peers)? } else { CallMemory::none() };
         let source = if gets && place.is_inter() || place.is_outside {
             CallMemory::none()
@@ -114,6 +132,9 @@ impl Entrance<'_> {
     ) -> Result<EnteredCall> {
         let place = self.rooted(comm, root)?;
         let gives = place.is_root;
+        if receive.is_in_place() && !gives && !place.is_outside {
+            return Err(Entrance::misplaced(&place, root, "receive"));
+        }
         let source = if gives { self.memory(&send, place.peers)? } else { CallMemory::none() };
         let target = if gives && place.is_inter() || place.is_outside {
             CallMemory::none()

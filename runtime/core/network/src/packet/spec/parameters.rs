@@ -131,9 +131,11 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         "KiB" | "K" => 1 << 10,
         "MiB" | "M" => 1 << 20,
         "GiB" | "G" => 1 << 30,
+        "TiB" | "T" => 1 << 40,
         "kB" | "KB" => 1000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
         _ => return None,
     };
     text[..split].parse::<u64>().ok()?.checked_mul(scale)

@@ -61,9 +61,29 @@ impl CallStart {
 
 /// Begins a call: makes all of it if `body` answers `None`, else returns what its second half, [`end`], is
 /// given after [`wait`].
-// Compiled for each function, unlike `call`: these block, are called most, and are a hundred.
 #[inline(always)]
 pub fn begin(
+    function: Function,
+    object: Object,
+    body: impl FnOnce(&Call) -> Result<Option<Wait>>,
+) -> CallStart {
+    let mut body = Some(body);
+    begun(function, object, &mut |c| body.take().map_or(Ok(None), |body| body(c)))
+}
+
+/// [`begin`], compiled once for all functions.
+#[inline(never)]
+fn begun(
+    function: Function,
+    object: Object,
+    body: &mut dyn FnMut(&Call) -> Result<Option<Wait>>,
+) -> CallStart {
+    begin_quickly(function, object, |_| Quick::Undone, |c| body(c))
+}
+
+/// [`begin`], compiled for this function: for collectives, which are called most.
+#[inline(always)]
+pub fn begin_inlined(
     function: Function,
     object: Object,
     body: impl FnOnce(&Call) -> Result<Option<Wait>>,

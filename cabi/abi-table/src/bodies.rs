@@ -101,9 +101,14 @@ fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
     )
 }
 
+/// Returns `true` for a collective of the chapters that communicate.
+fn is_collective(row: &Row) -> bool {
+    matches!(row.chapter.as_str(), "collective" | "neighbor")
+}
+
 /// Returns `true` for a nonblocking collective: called as often as a blocking one, and as short.
 fn starts_collective(row: &Row) -> bool {
-    matches!(row.chapter.as_str(), "collective" | "neighbor")
+    is_collective(row)
         && !row.name.ends_with("_init")
         && row.parameters.iter().any(|parameter| parameter.name == "request")
 }
@@ -175,7 +180,10 @@ fn later(row: &Row, large: bool) -> Vec<&Parameter> {
 fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let (function, object) = (&row.name, object(row));
-    let (how, quick) = quickly(row, large, wide_handles);
+    let (mut how, quick) = quickly(row, large, wide_handles);
+    if is_collective(row) {
+        how = "_inlined";
+    }
     let name = shared_name(row, large, wide_handles);
     format!(
         "#[inline(never)]\npub fn begin_{name}({}) -> edge::CallStart {{\n\

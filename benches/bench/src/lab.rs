@@ -61,6 +61,11 @@ impl Lab {
         self.release.join(name)
     }
 
+    /// Returns `true` if commands can run on several processes of MPICH.
+    pub fn has_mpich(&self) -> bool {
+        is_installed("mpirun.mpich") && self.built("libxsim_native_mpich.so").is_file()
+    }
+
     /// Returns the path of a file in the scratch directory.
     pub fn scratch(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)

@@ -1,6 +1,6 @@
 //! One process beside several of MPICH: wall-clock time, processor time of all processes, memory.
 
-use crate::lab::{Lab, NO_COMPUTE, is_installed};
+use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::{CommandCost, Invocation};
 use crate::results::{ResultRow, rounded};
 use std::path::Path;
@@ -51,7 +51,7 @@ fn message(
 /// # Errors
 /// A sentence if MPICH is missing, or that of a run.
 pub fn rows(lab: &Lab, ep: Option<&Path>, ep_ranks: u32) -> Result<Vec<ResultRow>, String> {
-    if !is_installed("mpirun.mpich") || !lab.built("libxsim_native_mpich.so").is_file() {
+    if !lab.has_mpich() {
         return Err("MPICH or libxsim_native_mpich.so is missing: install MPICH, then \
                     sh runtime/core/transport/native/build.sh mpich"
             .to_owned());

@@ -89,10 +89,7 @@ fn value(row: &Row, large: bool) -> String {
 }
 
 fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
-    let (mut how, quick) = quickly(row, large, wide_handles);
-    if starts_collective(row) {
-        how = "_inlined";
-    }
+    let (how, quick) = quickly(row, large, wide_handles);
     let checks_and_call = checks_and_call(row, large, wide_handles);
     format!(
         "    edge::call{how}(Function::{}, {}, {quick}|c| {{\n{checks_and_call}    }})\n",
@@ -101,23 +98,19 @@ fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
     )
 }
 
-/// Returns `true` for a collective of the chapters that communicate.
-fn is_collective(row: &Row) -> bool {
+/// Returns `true` for a collective that communicates, blocking or not: the functions called most beside
+/// those that are tried quickly.
+fn communicates(row: &Row) -> bool {
     matches!(row.chapter.as_str(), "collective" | "neighbor")
-}
-
-/// Returns `true` for a nonblocking collective: called as often as a blocking one, and as short.
-fn starts_collective(row: &Row) -> bool {
-    is_collective(row)
         && !row.name.ends_with("_init")
-        && row.parameters.iter().any(|parameter| parameter.name == "request")
+        && (row.waits.is_some() || row.parameters.iter().any(|parameter| parameter.name == "request"))
 }
 
-/// Returns, for a function that is tried quickly, the end of the call that does so, and the closure that it
-/// is given before the other one.
+/// Returns the end of the name of `edge`'s function for a call, and the closure that tries it quickly, if it
+/// is tried so.
 fn quickly(row: &Row, large: bool, wide_handles: bool) -> (&'static str, String) {
     if !row.is("quick") {
-        return ("", String::new());
+        return (if communicates(row) { "_inlined" } else { "" }, String::new());
     }
     let path = row.body.as_deref().expect("an implementation");
     (
@@ -180,10 +173,7 @@ fn later(row: &Row, large: bool) -> Vec<&Parameter> {
 fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let (function, object) = (&row.name, object(row));
-    let (mut how, quick) = quickly(row, large, wide_handles);
-    if is_collective(row) {
-        how = "_inlined";
-    }
+    let (how, quick) = quickly(row, large, wide_handles);
     let name = shared_name(row, large, wide_handles);
     format!(
         "#[inline(never)]\npub fn begin_{name}({}) -> edge::CallStart {{\n\

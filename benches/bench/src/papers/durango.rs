@@ -7,7 +7,7 @@ pub use claims::{CITATION, CLAIMS};
 use super::FigureRequest;
 use super::values::figure_row;
 use crate::aspen::{PHASES, generated, walk};
-use crate::lab::{Lab, is_installed, root};
+use crate::lab::{Lab, root};
 use crate::measure::Invocation;
 use crate::results::{ResultRow, rounded};
 
@@ -87,7 +87,7 @@ fn rounds(lab: &Lab, request: &FigureRequest, rows: &mut Vec<ResultRow>) -> Resu
 
 /// Measures the strong scaling of rounds by formula over native processes, if MPICH is there.
 fn processes(lab: &Lab, request: &FigureRequest, rows: &mut Vec<ResultRow>) -> Result<(), String> {
-    if !is_installed("mpirun.mpich") || !lab.built("libxsim_native_mpich.so").is_file() {
+    if !lab.has_mpich() {
         return Ok(());
     }
     let ranks = request.most.saturating_mul(512).min(1_000_000);

@@ -46,8 +46,8 @@ fn page(paper: PublishedPaper, results: &Value) -> String {
         .collect();
     let count = |verdict: &str| judged.iter().filter(|claim| claim.1 == verdict).count();
     let mut text = format!(
-        "# {}\n\n<!-- Made by `xsim-bench papers {} --markdown` of benches/results/{}.json; a test keeps \
-            it so. -->\n\n{}.\n\n| claims | {HOLDS} | {DIFFERS} | {NOT_MEASURED} | {NOT_REPRODUCED} \
+        "# {}\n\n<!-- `xsim-bench papers {} --markdown`, of benches/results/{}.json -->\n\n\
+            {}.\n\n| claims | {HOLDS} | {DIFFERS} | {NOT_MEASURED} | {NOT_REPRODUCED} \
             |\n|---|---|---|---|---|\n| {} | {} | {} | {} | {} |\n\n## Claims\n\n| figure | the paper | \
             xsim | verdict |\n|---|---|---|---|\n",
         title(paper),

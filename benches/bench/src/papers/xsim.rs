@@ -7,7 +7,7 @@ pub use claims::{CITATION, CLAIMS};
 
 use super::FigureRequest;
 use super::values::figure_row;
-use crate::lab::{Lab, NO_COMPUTE, is_installed};
+use crate::lab::{Lab, NO_COMPUTE};
 use crate::measure::Invocation;
 use crate::results::ResultRow;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn scale(lab: &Lab, request: &FigureRequest, hello: &Path, rows: &mut Vec<Result
 
 /// Measures figure 11, top: the same run on one native process and on two, if MPICH is there.
 fn native_scaling(lab: &Lab, random: &Path, rows: &mut Vec<ResultRow>) -> Result<(), String> {
-    if !is_installed("mpirun.mpich") || !lab.built("libxsim_native_mpich.so").is_file() {
+    if !lab.has_mpich() {
         return Ok(());
     }
     let single = run(lab, random, "2000 1", MESH_RANKS, "mesh:8x16,l=1us,b=1Gbps");

@@ -259,9 +259,9 @@ impl HadoopRun {
         let mut input = job.input;
         let mut rounds = Vec::new();
         for number in 0..job.rounds {
-            rounds.push(job.round(number, input, &shifts));
-            let map_output = if number == 0 { job.map_output } else { 1.0 };
-            input = share(share(input, map_output), job.reduce_output);
+            let round = job.round(number, input, &shifts);
+            input = share(share(input, round.map_output), job.reduce_output);
+            rounds.push(round);
         }
         Ok(HadoopRun { job, rounds, shifts, ends: Vec::new() })
     }

@@ -1,9 +1,9 @@
-//! What the paper says, and what decides it here.
+//! Statements of the paper, with what decides each.
 
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "C. D. Carothers et al., \"Durango: Scalable Synthetic Workload Generation \
+pub const CITATION: &str = "C. D. Carothers et al., \"Durango: Scalable Synthetic Workload Generation\n\
     for Extreme-Scale HPC Application Modeling and Simulation\" (SIGSIM-PADS 2017)";
 
 pub const CLAIMS: &[PaperClaim] = &[
@@ -128,7 +128,7 @@ fn exact(values: &MeasuredValues, quantity: &str) -> Option<ClaimVerdict> {
 }
 
 /// Judges that a run's processor time with 128 requests a round, as in listing 6, is below the paper's best.
-/// Of fewer requests the time is multiplied.
+/// Multiplies the time of fewer requests.
 fn faster(values: &MeasuredValues, network: &str, requests: u32, paper: f64) -> Option<ClaimVerdict> {
     let case = format!("{network}, {requests} requests");
     let (seconds, memory) = (values.get("8 to 10", &case, "CPU s")?, values.get("8 to 10", &case, "GB")?);

@@ -1,9 +1,9 @@
-//! What the paper says, and what decides it here.
+//! Statements of the paper, with what decides each.
 
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "N. Liu, A. Haider, X.-H. Sun and D. Jin, \"FatTreeSim: Modeling Large-scale \
+pub const CITATION: &str = "N. Liu, A. Haider, X.-H. Sun and D. Jin, \"FatTreeSim: Modeling Large-scale\n\
     Fat-Tree Networks for HPC Systems and Data Centers\" (SIGSIM-PADS 2015)";
 
 /// A value of figures that are pictures.

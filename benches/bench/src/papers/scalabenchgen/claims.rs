@@ -1,9 +1,9 @@
-//! What the paper says, and what decides it here.
+//! Statements of the paper, with what decides each.
 
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "X. Wu, V. Deshpande and F. Mueller, \"ScalaBenchGen: Auto-Generation of \
+pub const CITATION: &str = "X. Wu, V. Deshpande and F. Mueller, \"ScalaBenchGen: Auto-Generation of\n\
     Communication Benchmarks Traces\" (IPDPS 2012)";
 
 pub const CLAIMS: &[PaperClaim] = &[

@@ -1,9 +1,9 @@
-//! What the paper says, and what decides it here.
+//! Statements of the paper, with what decides each.
 
 use super::super::values::ClaimJudge::{Missing, Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief};
 
-pub const CITATION: &str = "B. Acun et al., \"Preliminary Evaluation of a Parallel Trace Replay Tool for \
+pub const CITATION: &str = "B. Acun et al., \"Preliminary Evaluation of a Parallel Trace Replay Tool for\n\
     HPC Network Simulations\" (PADABS 2015)";
 
 const NO_ROLLBACK: &str =

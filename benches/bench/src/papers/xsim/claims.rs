@@ -1,4 +1,4 @@
-//! What the paper says, and what decides it here.
+//! Statements of the paper, with what decides each.
 
 use super::super::values::ClaimJudge::{Test, Values};
 use super::super::values::{ClaimVerdict, MeasuredValues, PaperClaim, brief, spread};
